@@ -1,0 +1,126 @@
+"""What the attention functions accept. Every refusal names the argument, what it got and what it takes."""
+
+from __future__ import annotations
+
+import math
+
+import torch
+
+__all__ = ["check_num_splits", "check_qkv", "check_seqlens", "resolve_scale"]
+
+MIN_HEAD_DIM, MAX_HEAD_DIM = 16, 256
+KERNEL_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
+
+
+def check_qkv(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    any_float: bool = False,
+    names: tuple[str, str, str] = ("q", "k", "v"),
+) -> None:
+    """Raise unless ``q (B, L_q, H_q, D)`` and ``k, v (B, L_kv, H_kv, D)`` fit together.
+
+    ``any_float=True`` is for the torch stages: float64 too, any head_dim, any strides, gradients allowed.
+    """
+    for name, x in zip(names, (q, k, v), strict=True):
+        if not isinstance(x, torch.Tensor):
+            raise TypeError(f"{name}: got {type(x).__name__}, takes a torch.Tensor")
+        if x.dim() != 4:
+            layout = "(B, L_q, H_q, D)" if name == "q" else "(B, L_kv, H_kv, D)"
+            raise ValueError(f"{name}: got shape {tuple(x.shape)}, takes 4 dimensions {layout}")
+        if x.device != q.device:
+            raise ValueError(f"{name}: got a tensor on {x.device}, takes {q.device} as q")
+        if x.dtype != q.dtype:
+            raise TypeError(f"{name}: got {x.dtype}, takes {q.dtype} as q")
+        if not any_float:
+            _check_for_kernel(name, x)
+    if any_float and not q.is_floating_point():
+        raise TypeError(f"q: got {q.dtype}, takes a floating point dtype")
+    _check_sizes(q, k, v, names)
+
+
+def _check_sizes(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, names: tuple[str, str, str]) -> None:
+    name_q, name_k, name_v = names
+    if v.shape != k.shape:
+        raise ValueError(f"{name_v}: got shape {tuple(v.shape)}, takes {tuple(k.shape)} as {name_k}")
+    if k.shape[0] != q.shape[0]:
+        raise ValueError(f"{name_k}: got batch {k.shape[0]}, takes {q.shape[0]} as q")
+    if k.shape[3] != q.shape[3]:
+        raise ValueError(f"{name_k}: got head_dim {k.shape[3]}, takes {q.shape[3]} as q")
+    heads_q, heads_kv = q.shape[2], k.shape[2]
+    if heads_kv == 0 or heads_q == 0 or heads_q % heads_kv:
+        raise ValueError(
+            f"{name_q}: got {heads_q} heads with {heads_kv} key/value heads, takes a positive multiple of them"
+        )
+
+
+def _check_for_kernel(name: str, x: torch.Tensor) -> None:
+    if x.dtype not in KERNEL_DTYPES:
+        raise TypeError(f"{name}: got {x.dtype}, takes float16, bfloat16 or float32")
+    if not MIN_HEAD_DIM <= x.shape[-1] <= MAX_HEAD_DIM:
+        raise ValueError(
+            f"{name}: got head_dim {x.shape[-1]}, takes {MIN_HEAD_DIM} to {MAX_HEAD_DIM}"
+        )
+    if x.stride(-1) != 1:
+        raise ValueError(
+            f"{name}: got strides {x.stride()}, takes a contiguous last dimension (stride 1); call .contiguous()"
+        )
+    if x.requires_grad and torch.is_grad_enabled():
+        raise RuntimeError(
+            f"{name}: got requires_grad=True, takes tensors without gradients (there is no backward pass); "
+            f"use {name}.detach() or torch.no_grad()"
+        )
+    if x.dtype == torch.bfloat16 and x.is_cuda and torch.cuda.get_device_capability(x.device) < (8, 0):
+        raise TypeError(f"{name}: got bfloat16, takes float16 or float32 on this GPU (bfloat16 needs compute capability 8.0)")
+
+
+def resolve_scale(softmax_scale: float | None, head_dim: int) -> float:
+    """The factor on the scores: ``1/sqrt(head_dim)`` unless given."""
+    if softmax_scale is None:
+        return 1 / math.sqrt(head_dim) if head_dim else 1.0
+    if isinstance(softmax_scale, bool) or not isinstance(softmax_scale, (int, float)):
+        raise TypeError(f"softmax_scale: got {type(softmax_scale).__name__}, takes a float or None")
+    if not math.isfinite(softmax_scale):
+        raise ValueError(f"softmax_scale: got {softmax_scale}, takes a finite number")
+    return float(softmax_scale)
+
+
+def check_num_splits(num_splits: int) -> None:
+    """Raise unless ``num_splits`` is an int of 0 (the heuristic chooses) or more."""
+    if isinstance(num_splits, bool) or not isinstance(num_splits, int):
+        raise TypeError(f"num_splits: got {type(num_splits).__name__}, takes an int")
+    if num_splits < 0:
+        raise ValueError(f"num_splits: got {num_splits}, takes 0 (the heuristic chooses) or more")
+
+
+def check_seqlens(
+    cache_seqlens: torch.Tensor | int | None, q: torch.Tensor, len_cache: int, *, validate: bool = True
+) -> torch.Tensor | None:
+    """``cache_seqlens`` as an int tensor ``(B,)`` on q's device, or None.
+
+    With ``validate`` the values are checked too: 0 to ``len_cache``. On a GPU that waits for the device.
+    """
+    if cache_seqlens is None:
+        return None
+    if isinstance(cache_seqlens, int) and not isinstance(cache_seqlens, bool):
+        _check_lengths(cache_seqlens, cache_seqlens, len_cache)
+        return torch.full((q.shape[0],), cache_seqlens, dtype=torch.int32, device=q.device)
+    if not isinstance(cache_seqlens, torch.Tensor):
+        raise TypeError(f"cache_seqlens: got {type(cache_seqlens).__name__}, takes an int or an int tensor (B,)")
+    if cache_seqlens.dtype not in (torch.int32, torch.int64):
+        raise TypeError(f"cache_seqlens: got {cache_seqlens.dtype}, takes int32 or int64")
+    if tuple(cache_seqlens.shape) != (q.shape[0],):
+        raise ValueError(f"cache_seqlens: got shape {tuple(cache_seqlens.shape)}, takes ({q.shape[0]},)")
+    if cache_seqlens.device != q.device:
+        raise ValueError(f"cache_seqlens: got a tensor on {cache_seqlens.device}, takes {q.device} as q")
+    if validate and cache_seqlens.numel():
+        _check_lengths(int(cache_seqlens.min()), int(cache_seqlens.max()), len_cache)
+    return cache_seqlens.contiguous()
+
+
+def _check_lengths(shortest: int, longest: int, len_cache: int) -> None:
+    if shortest < 0 or longest > len_cache:
+        got = shortest if shortest < 0 else longest
+        raise ValueError(f"cache_seqlens: got length {got}, takes 0 to {len_cache} (the cache's length)")

@@ -1,0 +1,106 @@
+"""Generate the exercises from the solutions, and keep what a learner has written.
+
+The last line of a generated file carries a digest of the lines before it. A file that still agrees
+with its digest is as it was generated and may be replaced by a newer one; any other holds somebody's
+work.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from fdlib.course.regions import STAMP, skeleton
+
+__all__ = ["BuildReport", "build", "generate", "is_as_generated"]
+
+
+@dataclass(frozen=True)
+class BuildReport:
+    """What a build did, by file name; with `check=True`, what it would have done."""
+
+    written: tuple[str, ...] = ()  # new, or replaced an older generated text
+    unchanged: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()  # edited by somebody, not touched
+    orphans: tuple[str, ...] = ()  # an exercise without a solution, not touched
+
+    @property
+    def drifted(self) -> tuple[str, ...]:
+        """The files that differ from what the solutions generate."""
+        return tuple(sorted(self.written + self.kept + self.orphans))
+
+    def __str__(self) -> str:
+        lines = [f"kept {name}: it holds edits" for name in self.kept]
+        lines += [f"kept {name}: no solution has this name" for name in self.orphans]
+        lines.append(
+            f"{len(self.written)} written, {len(self.unchanged)} unchanged, "
+            f"{len(self.kept) + len(self.orphans)} kept"
+        )
+        return "\n".join(lines)
+
+
+def build(into: Path, *, source: Path, check: bool = False) -> BuildReport:
+    """Generate `into/exNN_*.py` from `source/exNN_*.py`; a file that somebody edited is kept.
+
+    With `check=True` nothing is written; `drifted` of the report names what differs.
+    Raises `FileNotFoundError` if `source` holds no solution, `ValueError` on wrong markers.
+    """
+    solutions = sorted(source.glob("ex[0-9][0-9]_*.py"))
+    if not solutions:
+        raise FileNotFoundError(f"source: {source} holds no file named exNN_*.py")
+    texts = {path.name: _generate_from(path) for path in solutions}
+    outcome: dict[str, list[str]] = {"written": [], "unchanged": [], "kept": []}
+    for name, text in texts.items():
+        outcome[_compare(into / name, text)].append(name)
+    if not check:
+        into.mkdir(parents=True, exist_ok=True)
+        for name in outcome["written"]:
+            _write_atomically(into / name, texts[name])
+    orphans = sorted(p.name for p in into.glob("ex[0-9][0-9]_*.py") if p.name not in texts)
+    return BuildReport(**{k: tuple(v) for k, v in outcome.items()}, orphans=tuple(orphans))
+
+
+def _generate_from(solution: Path) -> str:
+    try:
+        return generate(solution.read_text(encoding="utf-8"), solution.name)
+    except (ValueError, SyntaxError) as error:
+        raise ValueError(f"{solution}: {error}") from error
+
+
+def generate(solution: str, name: str) -> str:
+    """The text of an exercise's file: the solution's skeleton and the line with its digest."""
+    body = skeleton(solution).rstrip("\n") + "\n"
+    return f"{body}{STAMP}{name}; write between the markers. {_digest(body)}\n"
+
+
+def is_as_generated(text: str) -> bool:
+    """Whether a text is a generated one that nobody has edited since."""
+    body, found, stamp = text.rstrip("\n").rpartition(STAMP)
+    return bool(found) and stamp.split()[-1:] == [_digest(body)]
+
+
+def _digest(body: str) -> str:
+    return hashlib.sha256(body.encode()).hexdigest()[:12]
+
+
+def _compare(path: Path, text: str) -> str:
+    if not (path.exists() or path.is_symlink()):
+        return "written"
+    try:
+        present = path.read_text(encoding="utf-8")  # line endings become \n
+    except (OSError, UnicodeDecodeError):
+        return "kept"
+    if present == text:
+        return "unchanged"
+    return "written" if is_as_generated(present) else "kept"
+
+
+def _write_atomically(path: Path, text: str) -> None:
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)

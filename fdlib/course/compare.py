@@ -1,0 +1,170 @@
+"""Compare what a learner computed with what is right, and say where it first differs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Mismatch", "TOLERANCES", "tolerance", "expect_close", "expect_equal"]
+
+# Per dtype: (rtol, atol), about twice what a right answer with float32 accumulation and inputs
+# rounded to that dtype is off. float16 rounds by 2**-11 = 4.9e-4, bfloat16 by 2**-8 = 3.9e-3.
+# float32 has to sum some hundred terms in any order; TF32 (2**-11) does not pass.
+TOLERANCES: dict[str, tuple[float, float]] = {
+    "float64": (1e-9, 1e-9),
+    "float32": (2e-5, 2e-5),
+    "float16": (2e-3, 2e-3),
+    "bfloat16": (1.6e-2, 1.6e-2),
+}
+
+
+class Mismatch(AssertionError):
+    """A learner's value is not the right one; the message is for the learner."""
+
+
+def tolerance(dtype: str) -> tuple[float, float]:
+    """(rtol, atol) for a dtype's name, "float32" or "torch.float32"; other dtypes must be equal."""
+    return TOLERANCES.get(dtype.removeprefix("torch."), (0.0, 0.0))
+
+
+def expect_close(
+    actual: Any,
+    expected: torch.Tensor,
+    *,
+    what: str,
+    case: str,
+    axes: tuple[str, ...],
+    rtol: float | None = None,
+    atol: float | None = None,
+) -> None:
+    """Raise `Mismatch` unless two tensors agree in type, shape, dtype and value.
+
+    An element is right if |actual - expected| <= atol + rtol * |expected|; an infinite one only if
+    equal. `what` names the value, `case` the test case, `axes` the dimensions of `expected`.
+    Tolerances left out are those of `TOLERANCES` for the dtype of `expected`.
+    """
+    import torch
+
+    if len(axes) != expected.ndim:
+        raise ValueError(f"axes: got {len(axes)} names, takes one for each of {expected.ndim} axes")
+    _expect_same_form(actual, expected, what, case)
+    default_rtol, default_atol = tolerance(str(expected.dtype))
+    rtol = default_rtol if rtol is None else rtol
+    atol = default_atol if atol is None else atol
+    got = actual.detach().to("cpu", torch.float64)
+    want = expected.detach().to("cpu", torch.float64)
+    within = ((got - want).abs() <= atol + rtol * want.abs()) & got.isfinite() & want.isfinite()
+    wrong = ~(within | (got == want) | (got.isnan() & want.isnan()))
+    if not wrong.any():
+        return
+    for label, place in (("NaN", got.isnan()), ("infinite", got.isinf())):
+        if (bad := place & wrong & want.isfinite()).any():
+            raise Mismatch(
+                f"{what} is {label} where it should not be, for {case}: {_share(bad)}.\n"
+                f"First {_describe(bad, got, want, axes)}."
+            )
+    raise Mismatch(
+        f"{what} is wrong for {case}: {_share(wrong)} differ.\n"
+        f"First {_describe(wrong, got, want, axes)}.\n{_largest(wrong, got, want, axes)}"
+    )
+
+
+def _expect_same_form(actual: Any, expected: torch.Tensor, what: str, case: str) -> None:
+    import torch
+
+    if not isinstance(actual, torch.Tensor):
+        raise Mismatch(
+            f"{what} has the wrong type for {case}: got {_type(actual)}, expected a torch.Tensor."
+        )
+    for label, got, want in (
+        ("shape", tuple(actual.shape), tuple(expected.shape)),
+        ("dtype", actual.dtype, expected.dtype),
+    ):
+        if got != want:
+            raise Mismatch(f"{what} has the wrong {label} for {case}: got {got}, expected {want}.")
+
+
+def _share(mask: torch.Tensor) -> str:
+    return f"{int(mask.sum())} of {mask.numel()} elements"
+
+
+def _describe(
+    mask: torch.Tensor, got: torch.Tensor, want: torch.Tensor, axes: tuple[str, ...]
+) -> str:
+    index = tuple(int(i) for i in mask.nonzero()[0])
+    got_text, want_text = _numbers(float(got[index]), float(want[index]))
+    return f"{_place(index, axes)}: got {got_text}, expected {want_text}"
+
+
+def _largest(
+    wrong: torch.Tensor, got: torch.Tensor, want: torch.Tensor, axes: tuple[str, ...]
+) -> str:
+    error = (got - want).abs().masked_fill(~wrong, 0.0)
+    largest = error.nan_to_num(nan=float("inf")).max()
+    at_largest = error.nan_to_num(nan=float("inf")) == largest
+    return f"Largest error {float(largest):.3g}, {_describe(at_largest, got, want, axes)}."
+
+
+def _place(index: tuple[int, ...], axes: tuple[str, ...]) -> str:
+    if not axes:
+        return "at the only element"
+    return "at " + ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
+
+
+def _numbers(got: float, want: float) -> tuple[str, str]:
+    short = f"{got:.6g}", f"{want:.6g}"
+    return short if short[0] != short[1] else (repr(got), repr(want))
+
+
+def expect_equal(actual: Any, expected: Any, *, what: str, case: str, rtol: float = 1e-9) -> None:
+    """Raise `Mismatch` unless plain values agree: int, bool, str and None exactly, float within `rtol`.
+
+    Tuples and lists are compared element by element, dicts key by key. Where an int is expected, a
+    float is wrong; where a float is expected, an int is fine.
+    """
+    difference = _difference(actual, expected, rtol)
+    if difference is not None:
+        raise Mismatch(f"{what} is wrong for {case}: {difference}.")
+
+
+def _difference(actual: Any, expected: Any, rtol: float) -> str | None:
+    actual = actual.item() if getattr(actual, "shape", None) == () else actual
+    if isinstance(expected, dict):
+        return _dict_difference(actual, expected, rtol)
+    if isinstance(expected, (tuple, list)):
+        return _sequence_difference(actual, expected, rtol)
+    if isinstance(expected, float) and isinstance(actual, (int, float)):
+        same = actual == expected or abs(actual - expected) <= rtol * abs(expected)
+        got_text, want_text = _numbers(float(actual), expected)
+        return None if same else f"got {got_text}, expected {want_text}"
+    if type(actual) is not type(expected):
+        return f"got {actual!r} ({_type(actual)}), expected {expected!r} ({_type(expected)})"
+    return None if actual == expected else f"got {actual!r}, expected {expected!r}"
+
+
+def _sequence_difference(actual: Any, expected: Any, rtol: float) -> str | None:
+    if not isinstance(actual, (tuple, list)):
+        return f"got {actual!r} ({_type(actual)}), expected {expected!r}"
+    if len(actual) != len(expected):
+        return f"got {len(actual)} values {actual!r}, expected {len(expected)}, {expected!r}"
+    for index, (got, want) in enumerate(zip(actual, expected, strict=True)):
+        if difference := _difference(got, want, rtol):
+            return f"at index {index} {difference}"
+    return None
+
+
+def _dict_difference(actual: Any, expected: dict[Any, Any], rtol: float) -> str | None:
+    if not isinstance(actual, dict):
+        return f"got {actual!r} ({_type(actual)}), expected {expected!r}"
+    if set(actual) != set(expected):
+        return f"got the keys {list(actual)}, expected {list(expected)}"
+    for key, want in expected.items():
+        if difference := _difference(actual[key], want, rtol):
+            return f"for {key!r} {difference}"
+    return None
+
+
+def _type(value: Any) -> str:
+    return "None" if value is None else type(value).__name__

@@ -1,0 +1,166 @@
+"""Grade exercises with pytest: `pytest exercises/`, `pytest exercises/ex05_flash_decoding.py`.
+
+One item per check. The first item of a file runs the whole exercise once, in a process of its own;
+the learner's file is never imported by pytest. Loaded at every start of pytest in this environment,
+so nothing heavy is imported before a file of an exercise is met.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from fdlib.course.catalogue import Exercise
+    from fdlib.course.verdict import Verdict
+
+__all__ = ["CheckFailed", "ExerciseFile", "CheckItem"]
+
+_FOLDERS = {"exercises", "solutions"}
+_VERDICTS = pytest.StashKey[dict[str, "Verdict"]]()  # of this process, by path
+_SEED = pytest.StashKey[int]()
+
+
+class CheckFailed(Exception):
+    """A check did not pass; the message is the report."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("fdlib", "Flash-Decoding exercises")
+    text = "repeat the exercises' checks with the inputs of this seed"
+    group.addoption("--seed", type=int, dest="fdlib_seed", help=text)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[_VERDICTS] = {}
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Give each process of pytest-xdist the seed of the whole run."""
+    node.workerinput["fdlib_seed"] = _seed(node.config)
+
+
+def _seed(config: pytest.Config) -> int:
+    from fdlib.course.runner import new_seed
+
+    if _SEED not in config.stash:
+        given = getattr(config, "workerinput", {}).get("fdlib_seed", config.option.fdlib_seed)
+        config.stash[_SEED] = new_seed() if given is None else given
+    return config.stash[_SEED]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_file(
+    file_path: Path, parent: pytest.Collector
+) -> Generator[None, list[pytest.Collector], list[pytest.Collector]]:
+    """Collect an exercise's file as one, instead of as a Python module with tests."""
+    collected = yield
+    exercise = _exercise_of(file_path, parent)
+    if exercise is None:
+        return collected
+    return [ExerciseFile.from_parent(parent, path=file_path, exercise=exercise)]
+
+
+def _exercise_of(path: Path, parent: pytest.Collector) -> Exercise | None:
+    if path.suffix != ".py" or not path.name.startswith("ex"):
+        return None
+    from fdlib.course.catalogue import find_by_path
+
+    try:
+        exercise = find_by_path(path)
+    except ValueError:
+        return None
+    if parent.session.isinitpath(path):
+        return exercise
+    at_home = path.parent.name in _FOLDERS or _is_below_an_argument(path, parent)
+    return exercise if at_home and path.stem.startswith(exercise.module_name) else None
+
+
+def _is_below_an_argument(path: Path, parent: pytest.Collector) -> bool:
+    return any(parent.session.isinitpath(folder) for folder in path.parents)
+
+
+class ExerciseFile(pytest.File):
+    """A learner's file; its items are known without reading it."""
+
+    def __init__(self, *, exercise: Exercise, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.exercise = exercise
+
+    def collect(self) -> Iterable[pytest.Item]:
+        from fdlib.course.checks import load_checks
+
+        for check in load_checks(self.exercise):
+            item = CheckItem.from_parent(self, name=check.name)
+            if self.config.pluginmanager.hasplugin("xdist"):
+                item.add_marker(pytest.mark.xdist_group(self.exercise.module_name))
+            yield item
+
+    def verdict(self) -> Verdict:
+        """The verdict on this file, from one run of it in this process of pytest."""
+        from fdlib.course.runner import check
+
+        verdicts = self.config.stash[_VERDICTS]
+        key = str(self.path)
+        if key not in verdicts:
+            number = self.exercise.number
+            try:
+                verdicts[key] = check(number, path=self.path, seed=_seed(self.config))
+            except RuntimeError as error:  # not the learner's fault: this machine cannot run it
+                raise CheckFailed(str(error)) from error
+        return verdicts[key]
+
+
+class CheckItem(pytest.Item):
+    """One check of one file."""
+
+    parent: ExerciseFile
+
+    def runtest(self) -> None:
+        from fdlib.course.report import render_check
+
+        verdict = self.parent.verdict()
+        if verdict.state == "not started":
+            raise CheckFailed(f"{verdict.name} is not started: write in {verdict.path}")
+        if verdict.result(self.name).outcome != "passed":
+            raise CheckFailed(render_check(verdict, self.name))
+
+    def repr_failure(self, excinfo: Any, style: Any = None) -> Any:
+        if isinstance(excinfo.value, CheckFailed):
+            return str(excinfo.value)
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[Path, int | None, str]:
+        return self.path, None, f"{self.path.name}::{self.name}"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Let the verdict travel with the report, from a process of pytest-xdist to the controller."""
+    report = yield
+    if isinstance(item, CheckItem) and call.when == "call":
+        verdict = item.config.stash[_VERDICTS].get(str(item.path))
+        report.fdlib_verdict = verdict.to_dict() if verdict else None
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    from fdlib.course.report import score_table
+    from fdlib.course.verdict import Verdict
+
+    scores: dict[str, Verdict] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if data := getattr(report, "fdlib_verdict", None):
+                scores.setdefault(data["path"], Verdict.from_dict(data))
+    if not scores:
+        return
+    terminalreporter.section("scores")
+    terminalreporter.write_line(score_table(scores.values()))
+    terminalreporter.write_line(f"Same inputs again: --seed {_seed(config)}")

@@ -1,0 +1,91 @@
+"""What came of checking one exercise, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+__all__ = ["CheckResult", "Verdict", "State", "Outcome"]
+
+Outcome = Literal["passed", "failed", "error", "not run"]
+State = Literal[
+    "passed",
+    "failed",
+    "not started",  # every region is empty; nothing was run
+    "unfinished",  # some regions are empty; all checks were run
+    "does not import",
+    "timed out",
+    "crashed",  # the process ended before the last check did
+    "missing",
+]
+
+
+@dataclass(frozen=True)
+class CheckResult:
+    """What came of one check; `location` is a line of the learner's file, if one is to blame."""
+
+    name: str
+    title: str
+    points: int  # what the check is worth
+    outcome: Outcome = "not run"
+    message: str = ""
+    location: str = ""
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What came of one exercise."""
+
+    number: int
+    name: str  # module name: ex05_flash_decoding
+    title: str
+    notebook: str
+    path: str
+    state: State
+    checks: tuple[CheckResult, ...]
+    seed: int
+    message: str = ""  # what explains the state
+    location: str = ""
+    empty: tuple[str, ...] = ()  # names of empty regions
+    notes: tuple[str, ...] = ()  # what else happened: processes left behind, damaged markers
+    output: str = ""  # what the learner's file printed, shortened
+    mode: str = ""  # how kernels ran
+    seconds: float = 0.0
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed and no region is empty."""
+        return self.state == "passed"
+
+    @property
+    def points(self) -> int:
+        """The points of the checks that passed."""
+        return sum(check.points for check in self.checks if check.outcome == "passed")
+
+    @property
+    def max_points(self) -> int:
+        """The points of all checks."""
+        return sum(check.points for check in self.checks)
+
+    def result(self, name: str) -> CheckResult:
+        """The result of the check with this name; raises `KeyError` if there is none."""
+        for check in self.checks:
+            if check.name == name:
+                return check
+        raise KeyError(name)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same as dicts, lists, numbers and strings, with `points` and `max_points`."""
+        data = asdict(self)
+        data["checks"] = [asdict(check) for check in self.checks]
+        data["empty"], data["notes"] = list(self.empty), list(self.notes)
+        return data | {"points": self.points, "max_points": self.max_points}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Verdict:
+        """The verdict that `to_dict` wrote."""
+        fields = {key: data[key] for key in data if key not in {"points", "max_points"}}
+        fields["checks"] = tuple(CheckResult(**check) for check in data["checks"])
+        fields["empty"], fields["notes"] = tuple(data["empty"]), tuple(data["notes"])
+        return cls(**fields)

@@ -1,0 +1,119 @@
+"""The process that runs a learner's file: `python -m fdlib.course.worker REQUEST.json`.
+
+Started by `runner.py`. Results are JSON lines, each written to the file as soon as it is known, so that
+a crash loses none that came before. The file's text comes with the request; the file is not opened.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib.util
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fdlib.course.checks import Check, CheckContext, validate
+from fdlib.course.compare import Mismatch
+from fdlib.course.loader import explain, load_module
+
+__all__ = ["main"]
+
+
+class _Results:
+    """Appends one JSON line per event; a forked copy of this process ends instead of writing."""
+
+    def __init__(self, path: str) -> None:
+        self._path = path
+        self._process = os.getpid()
+
+    def add(self, event: str, **data: Any) -> None:
+        if os.getpid() != self._process:
+            os._exit(0)
+        # Opened anew each time: the learner's code may close file descriptors.
+        with open(self._path, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"event": event, **data}) + "\n")
+
+
+def main(request_path: str) -> None:
+    """Answer one request, then end the process without waiting for threads or exit handlers."""
+    request = json.loads(Path(request_path).read_text(encoding="utf-8"))
+    results = _Results(request["results"])
+    # After a crash or at the limit, the interpreter writes where each thread was.
+    with open(request["trace"], "w", encoding="utf-8") as trace:
+        faulthandler.enable(trace)
+        faulthandler.dump_traceback_later(request["time_limit_s"], exit=True, file=trace)
+        try:
+            mode = _prepare(request["kind"])
+            checks = _load_checks(request["checks_module"], Path(request["checks_path"]))
+        except BaseException as error:
+            results.add("refused", message=f"{type(error).__name__}: {error}")
+            os._exit(1)
+        results.add("ready", mode=mode)
+        _grade(request, results, checks, mode)
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _prepare(kind: str) -> str:
+    from fdlib import device
+
+    mode = device.choose_mode()  # before anything imports triton
+    if kind == "triton":
+        device.require_triton()  # looks again, with torch
+        mode = "interpreter" if device.interpreting() else "gpu"
+    return mode
+
+
+def _load_checks(name: str, path: Path) -> tuple[Check, ...]:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return validate(module.CHECKS)
+
+
+def _grade(
+    request: dict[str, Any], results: _Results, checks: tuple[Check, ...], mode: str
+) -> None:
+    path = Path(request["path"])
+    try:
+        module = load_module(path, request["module_name"], request["source"])
+    except BaseException as error:
+        message, where = explain(error, path)
+        results.add("import failed", message=message, location=where)
+        return
+    for check in checks:
+        results.add("begin", name=check.name)
+        started = time.monotonic()
+        outcome, message, where = _run(check, module, request["seed"], mode, path)
+        results.add(
+            "result",
+            name=check.name,
+            outcome=outcome,
+            message=message,
+            location=where,
+            seconds=time.monotonic() - started,
+        )
+    results.add("done")
+
+
+def _run(
+    check: Check, module: ModuleType, seed: int, mode: str, path: Path
+) -> tuple[str, str, str]:
+    try:
+        check.run(module, CheckContext(seed=seed, name=check.name, mode=mode))
+    except Mismatch as error:
+        return "failed", str(error), ""
+    except BaseException as error:  # SystemExit and KeyboardInterrupt too
+        return "error", *explain(error, path)
+    return "passed", "", ""
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

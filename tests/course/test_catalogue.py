@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from fdlib.course import catalogue
+from fdlib.course.catalogue import EXERCISES, find, find_by_path
+
+
+def test_numbers_are_consecutive_and_notebooks_share_them() -> None:
+    assert [exercise.number for exercise in EXERCISES] == [1, 2, 3, 4, 5, 6]
+    for exercise in EXERCISES:
+        assert exercise.notebook == f"{exercise.number:02}_{exercise.slug}"
+        assert 1 <= exercise.difficulty <= 5
+    assert find(5).module_name == "ex05_flash_decoding"
+
+
+def test_an_unknown_number_names_those_there_are() -> None:
+    with pytest.raises(ValueError, match="got 12, takes one of 1, 2, 3, 4, 5, 6"):
+        find(12)
+
+
+def test_a_file_is_matched_by_its_number() -> None:
+    assert find_by_path(Path("handed_in/ex05_flash_decoding_anna.py")).number == 5
+    with pytest.raises(ValueError, match=r"takes a file named like ex05_flash_decoding\.py"):
+        find_by_path(Path("notes.py"))
+
+
+def test_root_is_looked_for_above_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("exercises", "solutions", "notebooks/deep"):
+        (tmp_path / name).mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "notebooks/deep")
+    assert catalogue.exercise_path(2) == tmp_path / "exercises/ex02_online_softmax.py"
+    assert catalogue.solution_path(2) == tmp_path / "solutions/ex02_online_softmax.py"
+
+
+def test_without_a_course_the_error_says_where_it_looked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalogue, "__file__", str(tmp_path / "a/b/c.py"))
+    with pytest.raises(FileNotFoundError, match="run this from your copy of the course"):
+        catalogue.course_root()
+
+
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.module_name)
+def test_every_exercise_has_its_checks(exercise: catalogue.Exercise) -> None:
+    assert importlib.util.find_spec(exercise.checks_module) is not None

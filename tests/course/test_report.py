@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fdlib.course.report import render, render_check, score_table
+from fdlib.course.verdict import CheckResult, Verdict
+
+RIGHT = CheckResult("a", "The first thing.", 3, "passed")
+WRONG = CheckResult("b", "The second thing.", 2, "failed", "out is wrong.\nFirst at head 3.")
+FAILED = Verdict(
+    5, "ex05_x", "Splits", "05_splits", "/h/ex05_x.py", "failed", (RIGHT, WRONG), 42, seconds=1.26
+)
+
+
+def test_a_failed_exercise() -> None:
+    assert render(FAILED) == (
+        "Exercise 05, Splits: failed, 3 of 5 points.\n"
+        "  ok     The first thing.\n"
+        "  WRONG  The second thing.\n"
+        "        out is wrong.\n"
+        "        First at head 3.\n"
+        "Read: notebooks/05_splits.ipynb. File: /h/ex05_x.py\n"
+        "Same inputs again: --seed 42"
+    )
+
+
+def test_a_passed_exercise_is_short() -> None:
+    text = render(replace(FAILED, state="passed", checks=(RIGHT,)))
+    assert text == "Exercise 05, Splits: passed, 3 of 3 points.\n  ok     The first thing."
+
+
+def test_one_that_is_not_started_names_what_to_write() -> None:
+    checks = (replace(RIGHT, outcome="not run"),)
+    verdict = replace(
+        FAILED, state="not started", checks=checks, message="Nothing.", empty=("the sum", "lse")
+    )
+    text = render(verdict)
+    assert "Still to write: the sum, lse." in text
+    assert "Read: notebooks/05_splits.ipynb" in text
+    assert "The first thing" not in text
+    assert "seed" not in text
+
+
+def test_a_crash_is_told_once() -> None:
+    message = "The process ended: SIGSEGV."
+    checks = (replace(WRONG, outcome="error", message=message), replace(RIGHT, outcome="not run"))
+    verdict = replace(FAILED, state="crashed", checks=checks, message=message, location="f:3: x")
+    assert render(verdict).count("SIGSEGV") == 1
+    assert "Not run: the exercise is stopped by a crash." in render_check(verdict, "a")
+    assert render_check(verdict, "b").count("SIGSEGV") == 1
+
+
+def test_what_was_printed_is_shown_shortened() -> None:
+    verdict = replace(FAILED, output="hello\n" * 40, notes=("It left processes running.",))
+    text = render(verdict)
+    assert text.count("hello") == 15
+    assert "(25 more lines)" in text
+    assert "It left processes running." in text
+
+
+def test_the_table_is_sorted_and_summed() -> None:
+    other = replace(FAILED, number=1, name="ex01_y", state="passed", checks=(RIGHT,), seconds=10.0)
+    assert score_table([FAILED, other]) == (
+        "exercise  points  state   seconds\n"
+        "ex01_y       3/3  passed     10.0\n"
+        "ex05_x       3/5  failed      1.3\n"
+        "total        6/8             11.3"
+    )

@@ -1,0 +1,293 @@
+from __future__ import annotations
+
+import importlib.util
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import fdlib.course.checks
+from fdlib.course import catalogue, runner
+from fdlib.course.regions import skeleton
+from fdlib.course.runner import check
+from fdlib.course.verdict import Verdict
+
+from .conftest import SOLUTION
+from .test_regions import KERNEL
+
+Toy = Callable[..., Path]
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups")
+LIMIT_S = 3.0
+
+
+def _check(path: Path, **options: int) -> Verdict:
+    before = path.read_bytes()
+    verdict = check(path, time_limit_s=LIMIT_S, **options)
+    assert path.read_bytes() == before
+    assert Verdict.from_dict(verdict.to_dict()) == verdict
+    return verdict
+
+
+def _outcomes(verdict: Verdict) -> list[str]:
+    return [result.outcome for result in verdict.checks]
+
+
+def test_a_right_answer_passes(toy: Toy) -> None:
+    verdict = _check(toy(), seed=5)
+    assert (verdict.state, verdict.points, verdict.max_points) == ("passed", 6, 6)
+    assert (verdict.seed, verdict.passed, verdict.notes) == (5, True, ())
+    assert verdict.mode
+
+
+def test_a_wrong_answer_fails_with_the_values(toy: Toy) -> None:
+    verdict = _check(toy(divide="    return total(values)\n"))
+    assert (verdict.state, verdict.points) == ("failed", 4)
+    assert _outcomes(verdict) == ["passed", "failed", "passed"]
+    assert verdict.result("mean").message == "mean is wrong for 3 values: got 9, expected 3."
+
+
+def test_an_exception_is_an_error_with_the_learners_line(toy: Toy) -> None:
+    verdict = _check(toy(divide="    return total(values) / 0\n"))
+    assert verdict.state == "failed"
+    result = verdict.result("mean")
+    assert (result.outcome, result.message) == ("error", "ZeroDivisionError: division by zero")
+    assert result.location == "ex91_toy_sum.py:17: return total(values) / 0"
+
+
+def test_seeds_are_fresh_unless_given(toy: Toy) -> None:
+    assert _check(toy()).seed != _check(toy()).seed
+
+
+def test_not_started_runs_nothing(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runner, "run_group", None)
+    verdict = _check(toy(skeleton(SOLUTION)))
+    assert (verdict.state, verdict.points, verdict.max_points) == ("not started", 0, 6)
+    assert verdict.empty == ("add the value", "divide")
+
+
+def test_unfinished_runs_what_can_run(toy: Toy) -> None:
+    verdict = _check(toy(divide='    raise NotImplementedError("write: divide")\n'))
+    assert (verdict.state, verdict.empty, verdict.points) == ("unfinished", ("divide",), 4)
+    assert verdict.result("mean").message == "The region 'divide' is still empty."
+
+
+def test_damaged_markers_are_noted_and_the_code_is_graded(toy: Toy) -> None:
+    verdict = _check(toy(SOLUTION.replace("# <<<", "", 1)))
+    assert verdict.state == "passed"
+    assert "markers of the regions are damaged (line 15:" in verdict.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "where"),
+    [
+        ("x = (\n", "SyntaxError: '(' was never closed", "ex91_toy_sum.py:1: x = ("),
+        ("import not_there\n", "No module named 'not_there'", "ex91_toy_sum.py:1: import not"),
+        ("import sys\nsys.exit()\n", "It called sys.exit(None).", "ex91_toy_sum.py:2"),
+    ],
+)
+def test_does_not_import(toy: Toy, text: str, message: str, where: str) -> None:
+    verdict = _check(toy(text))
+    assert verdict.state == "does not import"
+    assert message in verdict.message
+    assert verdict.location.startswith(where)
+    assert _outcomes(verdict) == ["not run"] * 3
+
+
+def test_a_file_that_is_not_text_does_not_import(toy: Toy) -> None:
+    path = toy()
+    path.write_bytes("# Größe".encode("latin-1"))
+    verdict = _check(path)
+    assert (verdict.state, "not UTF-8" in verdict.message) == ("does not import", True)
+
+
+def test_missing_and_folder(toy: Toy, tmp_path: Path) -> None:
+    path = tmp_path / "ex91_toy_sum.py"
+    assert check(path).state == "missing"
+    path.mkdir()
+    verdict = check(path)
+    assert verdict.state == "missing"
+    assert "is a folder" in verdict.message or sys.platform == "win32"
+
+
+def test_sys_exit_is_an_error_and_the_run_goes_on(toy: Toy) -> None:
+    verdict = _check(toy(divide="    import sys; sys.exit(0)\n"))
+    assert _outcomes(verdict) == ["passed", "error", "passed"]
+    assert verdict.result("mean").message == "It called sys.exit(0)."
+
+
+def test_infinite_recursion_is_an_error_and_the_run_goes_on(toy: Toy) -> None:
+    verdict = _check(toy(divide="    return mean(values)\n"))
+    assert _outcomes(verdict) == ["passed", "error", "passed"]
+    assert "RecursionError" in verdict.result("mean").message
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import os; os._exit(0)", "exit status 0"),
+        pytest.param("import os; os.kill(os.getpid(), 9)", "SIGKILL", marks=posix_only),
+        pytest.param("import ctypes; ctypes.string_at(1)", "SIGSEGV", marks=posix_only),
+    ],
+)
+def test_a_crash_keeps_what_came_before(toy: Toy, code: str, reason: str) -> None:
+    verdict = _check(toy(divide=f"    {code}\n"))
+    assert (verdict.state, verdict.points) == ("crashed", 3)
+    assert f"The process ended: {reason}" in verdict.message
+    assert verdict.message.endswith(", in the check 'mean'.")
+    assert _outcomes(verdict) == ["passed", "error", "not run"]
+    if reason == "SIGSEGV":
+        assert verdict.location == f"ex91_toy_sum.py:17: {code}"
+
+
+def test_a_crash_while_loading(toy: Toy) -> None:
+    verdict = _check(toy("import os\nos._exit(3)\n"))
+    assert verdict.state == "crashed"
+    assert verdict.message == "The process ended: exit status 3, while the file was loaded."
+
+
+def test_an_endless_loop_is_ended_and_its_line_named(toy: Toy) -> None:
+    verdict = _check(toy(divide="    while True:\n        pass\n"))
+    assert (verdict.state, verdict.points) == ("timed out", 3)
+    assert verdict.message == "It was still running after 3 s, in the check 'mean'."
+    assert verdict.location.startswith(("ex91_toy_sum.py:17: while", "ex91_toy_sum.py:18: pass"))
+    assert _outcomes(verdict) == ["passed", "error", "not run"]
+
+
+@posix_only
+def test_a_file_that_stops_the_inner_clock_is_killed_from_outside(toy: Toy) -> None:
+    code = "    import faulthandler\n    faulthandler.cancel_dump_traceback_later()\n"
+    verdict = _check(toy(divide=f"{code}    while True: pass\n"))
+    assert (verdict.state, verdict.points, verdict.seconds < 6) == ("timed out", 3, True)
+
+
+@posix_only
+def test_processes_left_behind_are_ended_and_noted(toy: Toy, tmp_path: Path) -> None:
+    note = tmp_path / "child"
+    code = (
+        "    import subprocess\n"
+        "    child = subprocess.Popen(['sleep', '600'])\n"
+        f"    open({str(note)!r}, 'w').write(str(child.pid))\n"
+    )
+    verdict = _check(toy(divide=code + "    return total(values) / len(values)\n"))
+    assert verdict.state == "passed"
+    assert verdict.notes == ("It left processes running; they were ended.",)
+    assert not _is_running(int(note.read_text()))
+
+
+@posix_only
+def test_a_forked_copy_does_not_answer_as_well(toy: Toy) -> None:
+    code = "    import os\n    os.fork()\n    return total(values) / len(values)\n"
+    verdict = _check(toy(divide=code))
+    assert _outcomes(verdict) == ["passed"] * 3
+
+
+def _is_running(process: int) -> bool:
+    for _ in range(50):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+        state = Path(f"/proc/{process}/stat")
+        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return False  # ended, not yet reaped by whoever adopted it
+        time.sleep(0.02)
+    return True
+
+
+def test_megabytes_of_output_are_cut(toy: Toy) -> None:
+    verdict = _check(toy(divide="    print('x' * 4_000_000)\n" + "    return 3.0\n"))
+    assert verdict.state == "passed"
+    assert len(verdict.output) < 20_000
+    assert any("It printed 4,000,00" in note for note in verdict.notes)
+
+
+def test_output_does_not_disturb_the_results(toy: Toy) -> None:
+    code = (
+        '    import sys\n    print(\'{"event": "done"}\', file=sys.stderr)\n    sys.stdout = None\n'
+    )
+    verdict = _check(toy(divide=code + "    return 3.0\n"))
+    assert (verdict.state, verdict.output) == ("passed", '{"event": "done"}\n')
+
+
+@posix_only
+def test_closed_descriptors_do_not_disturb_the_results(toy: Toy) -> None:
+    verdict = _check(toy(divide="    import os; os.closerange(0, 100)\n    return 3.0\n"))
+    assert _outcomes(verdict) == ["passed"] * 3
+
+
+def test_input_is_not_waited_for(toy: Toy) -> None:
+    verdict = _check(toy(divide="    return float(input())\n"))
+    assert "EOFError" in verdict.result("mean").message
+
+
+def test_a_file_beside_it_shadows_nothing(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = toy()
+    (path.parent / "random.py").write_text("raise SystemExit\n")
+    monkeypatch.chdir(path.parent)
+    assert _check(path).state == "passed"
+
+
+@posix_only
+def test_an_interrupt_ends_the_group(toy: Toy, tmp_path: Path) -> None:
+    note = tmp_path / "worker"
+    code = (
+        f"    import os\n    open({str(note)!r}, 'w').write(str(os.getpid()))\n"
+        f"    os.kill({os.getpid()}, {int(signal.SIGINT)})\n    while True: pass\n"
+    )
+    path = toy(divide=code)
+    with pytest.raises(KeyboardInterrupt):
+        check(path, time_limit_s=20)
+    assert not _is_running(int(note.read_text()))
+
+
+def test_by_number_with_another_file(toy: Toy, tmp_path: Path) -> None:
+    other = toy().rename(tmp_path / "handed_in.py")
+    assert check(91, path=other, time_limit_s=LIMIT_S).passed
+    assert check("91", path=str(other), time_limit_s=LIMIT_S).passed
+    with pytest.raises(ValueError, match="got 7, takes one of 91"):
+        check(7)
+
+
+def test_a_worker_that_cannot_start_is_not_the_learners_fault(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (tmp_path / "toy_checks/ex91.py").read_text()
+    guard = "import os\nif os.environ.get('BROKEN'): raise OSError('no space')\n"
+    (tmp_path / "toy_checks/ex91.py").write_text(guard + text)
+    path = toy()
+    fdlib.course.checks.load_checks(catalogue.find(91))
+    monkeypatch.setenv("BROKEN", "1")
+    with pytest.raises(RuntimeError, match="cannot be checked here. OSError: no space"):
+        check(path, time_limit_s=LIMIT_S)
+
+
+KERNEL_CHECKS = """
+from fdlib.course.checks import Check
+
+
+def _run(module, context):
+    import torch
+
+    module.launch(torch.ones(16))
+
+
+CHECKS = (Check("double", "Twice the value.", 1, _run),)
+"""
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="kernels need triton")
+def test_a_fault_in_a_kernel_is_found_in_the_learners_file(
+    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernels = catalogue.Exercise(91, "toy_sum", "Twice", "91_toy", "triton", 5, 1)
+    monkeypatch.setattr(catalogue, "EXERCISES", (kernels,))
+    (tmp_path / "toy_checks/ex91.py").write_text(KERNEL_CHECKS)
+    verdict = check(toy(KERNEL.replace("value * 2", "value @ 2")), time_limit_s=60)
+    assert verdict.state == "failed"
+    result = verdict.result("double")
+    assert result.location == "ex91_toy_sum.py:10: tl.store(x + offsets, value @ 2)"
+    assert "InterpreterError" not in result.message

@@ -1,0 +1,156 @@
+"""The `fdlib` command: exit codes, and that each subcommand does what it says."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import nbformat
+import pytest
+
+from fdlib import cli
+from fdlib.course import notebooks
+
+
+def write_notebook(path: Path, *sources: str) -> Path:
+    notebook = nbformat.v4.new_notebook()
+    notebook.cells = [nbformat.v4.new_markdown_cell("# Title")]
+    notebook.cells += [nbformat.v4.new_code_cell(source) for source in sources]
+    nbformat.write(notebook, path)
+    return path
+
+
+@pytest.mark.parametrize("argv", [[], ["nonsense"], ["check"], ["check", "five"], ["exercises"]])
+def test_wrong_command_line(argv, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        cli.main(argv)
+    assert stopped.value.code == 2
+    assert "usage: fdlib" in capsys.readouterr().err
+
+
+def test_help_needs_no_torch():
+    code = (
+        "import sys; from fdlib.cli import main\ntry: main(['--help'])\nexcept SystemExit: pass\n"
+    )
+    code += "assert not {'torch', 'triton', 'nbformat'} & set(sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert all(word in done.stdout for word in ("doctor", "check", "exercises", "course"))
+
+
+@pytest.mark.parametrize("usable", [True, False])
+def test_doctor_s_exit_code(monkeypatch, capsys, usable):
+    report = SimpleNamespace(usable=usable, to_json=lambda: "{}")
+    monkeypatch.setattr("fdlib.doctor.examine", lambda: report)
+    monkeypatch.setattr("fdlib.doctor.render", lambda _: "text")
+    assert cli.main(["doctor"]) == (0 if usable else 1)
+    assert cli.main(["doctor", "--json"]) == (0 if usable else 1)
+    assert capsys.readouterr().out == "text\n{}\n"
+
+
+@pytest.mark.parametrize("passed", [True, False])
+def test_check_passes_number_and_seed(monkeypatch, capsys, passed):
+    asked = []
+
+    def check(number, **options):
+        asked.append((number, options))
+        return SimpleNamespace(passed=passed)
+
+    monkeypatch.setattr("fdlib.course.runner.check", check)
+    monkeypatch.setattr("fdlib.course.report.render", lambda _: "verdict")
+    assert cli.main(["check", "5", "--seed", "7"]) == (0 if passed else 1)
+    assert cli.main(["check", "5"]) == (0 if passed else 1)
+    assert asked == [(5, {"seed": 7}), (5, {})]
+    assert capsys.readouterr().out == "verdict\nverdict\n"
+
+
+def test_check_of_an_unknown_exercise(capsys):
+    assert cli.main(["check", "99"]) == 2
+    assert "99" in capsys.readouterr().err
+
+
+def test_exercises_build_then_check_then_drift(tmp_path, monkeypatch, capsys):
+    source = cli.repository() / "solutions"
+    copy = tmp_path / "solutions"
+    copy.mkdir()
+    (tmp_path / "notebooks").mkdir()
+    for path in source.glob("ex*.py"):
+        (copy / path.name).write_bytes(path.read_bytes())
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["exercises", "build", "--check"]) == 1
+    assert cli.main(["exercises", "build"]) == 0
+    assert cli.main(["exercises", "build", "--check"]) == 0
+    edited = sorted((tmp_path / "exercises").glob("ex*.py"))[0]
+    edited.write_text(edited.read_text() + "# mine\n")
+    capsys.readouterr()
+    assert cli.main(["exercises", "build", "--check"]) == 1
+    assert edited.name in capsys.readouterr().out
+    assert cli.main(["exercises", "build"]) == 0
+    assert edited.read_text().endswith("# mine\n")
+
+
+def test_repository_is_found_from_below(tmp_path, monkeypatch):
+    for name in ("notebooks", "solutions"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    assert cli.repository() == tmp_path
+
+
+def test_course_without_the_notebook(capsys):
+    assert cli.main(["course", "no/such.ipynb"]) == 2
+    assert "no/such.ipynb" in capsys.readouterr().err
+
+
+def test_course_reports_the_failing_notebook(tmp_path, capsys):
+    good = write_notebook(
+        tmp_path / "00_good.ipynb", "import pathlib", "print(pathlib.Path.cwd().name)", ""
+    )
+    bad = write_notebook(
+        tmp_path / "01_bad.ipynb", "1 + 1", "raise ValueError('on purpose')", "2 + 2"
+    )
+    before = [path.read_bytes() for path in (good, bad)]
+    out = tmp_path / "record.json"
+    assert cli.main(["course", str(good), str(bad), "--json", str(out)]) == 1
+    printed = capsys.readouterr().out
+    assert "[1/2] 00_good" in printed
+    assert "no: ValueError: on purpose" in printed
+    recorded = json.loads(out.read_text())
+    assert [(r["notebook"], r["cells"], r["ok"]) for r in recorded["notebooks"]] == [
+        ("00_good.ipynb", 2, True),
+        ("01_bad.ipynb", 2, False),
+    ]
+    assert {"platform", "gpu", "driver", "torch", "triton"} <= set(recorded["machine"])
+    assert recorded["date"]
+    assert [path.read_bytes() for path in (good, bad)] == before
+
+
+@pytest.mark.parametrize(
+    ("source", "error"),
+    [
+        ("import os; os._exit(3)", "DeadKernelError"),
+        ("import time; time.sleep(60)", "CellTimeoutError"),
+    ],
+)
+def test_a_notebook_that_kills_or_hangs(tmp_path, source, error):
+    path = write_notebook(tmp_path / "00_bad.ipynb", source)
+    result = notebooks.run_notebook(path, cell_time_limit_s=10)
+    assert not result.ok
+    assert error in result.error
+
+
+def test_unreadable_notebook(tmp_path):
+    path = tmp_path / "00.ipynb"
+    path.write_text("not json")
+    assert not notebooks.run_notebook(path).ok
+
+
+def test_progress_on_a_terminal_rewrites_its_line():
+    out = io.StringIO()
+    out.isatty = lambda: True
+    on_cell = notebooks._progress("[1/1] 00", out)
+    on_cell(1, 2)
+    assert out.getvalue() == "\r\033[K[1/1] 00: cell 1 of 2"
