@@ -16,6 +16,7 @@ export JUPYTER_PREFER_ENV_PATH = 1
 
 # Jupyter refuses to run as root (containers) unless told; a PORT that you name is used or refused, never replaced.
 LAB_FLAGS := --ServerApp.root_dir="$(CURDIR)" --ServerApp.port=$(PORT) \
+  --LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb \
   --LabApp.news_url=None --LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate
 ifeq ($(shell id -u),0)
 LAB_FLAGS += --allow-root
@@ -52,7 +53,7 @@ help: ## this list
 
 lab: $(READY) ## check this machine, then open JupyterLab at the first notebook
 	@$(BIN)/fdlib doctor || echo "JupyterLab opens all the same. Notebook 00 shows this report again."
-	$(BIN)/python -m jupyterlab $(LAB_FLAGS) notebooks/00_start_here.ipynb
+	$(BIN)/python -m jupyterlab $(LAB_FLAGS)
 
 test: $(READY) ## the whole test suite
 	$(BIN)/python -m pytest -n auto --maxprocesses=$(MAX_WORKERS) --dist loadgroup $(PYTEST_ARGS)

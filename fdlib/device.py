@@ -11,7 +11,7 @@ import importlib.util
 import os
 import sys
 
-__all__ = ["choose_mode", "interpreting", "require_triton"]
+__all__ = ["choose_mode", "interpreting", "kernel_device", "require_triton"]
 
 _VARIABLE = "TRITON_INTERPRET"
 _TRUE = ("1", "true", "on")  # what Triton itself reads as true
@@ -51,6 +51,13 @@ def require_triton() -> None:
         raise RuntimeError(_no_triton())
     _refine_with_torch()
     _refuse_wrong_mode()
+
+
+def kernel_device() -> str:
+    """Where tensors have to live for the kernels of this process: ``'cuda'``, or ``'cpu'`` under the interpreter."""
+    import torch
+
+    return "cuda" if torch.cuda.is_available() and not interpreting() else "cpu"
 
 
 def _sees_gpu() -> bool:

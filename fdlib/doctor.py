@@ -202,8 +202,11 @@ def _notes(facts: dict, tier: str, torch_facts: dict) -> list[tuple[str, str]]:
     if tier == "GPU" and capability < (7, 5):
         line = "CUDA_VISIBLE_DEVICES= make lab"
         notes.append(("Triton needs a GPU of compute capability 7.5 or newer.", line))
+    if facts["triton"] is None and str(facts["platform"]).startswith("Linux"):
+        notes.append(("triton is not installed.", "pip install triton==3.7.1"))
     if facts["ipywidgets"] is None:
-        notes.append(("ipywidgets is missing: the notebooks' controls will not show.", INSTALL))
+        text = "ipywidgets is missing: the notebooks' controls will not show."
+        notes.append((text, "pip install 'ipywidgets>=7.7'"))
     return notes
 
 

@@ -1,7 +1,7 @@
 """Who computes what: split ranges, grids and the split count, as plain integers.
 
-This is the keystone of the package. The kernels' launchers and every picture read the same functions,
-so a picture cannot show a schedule that the kernel does not run. No torch, no triton.
+This is the keystone of the package. The kernels' launchers and every picture read the same
+functions, so a picture cannot show a schedule that the kernel does not run. No torch, no triton.
 """
 
 from __future__ import annotations
@@ -23,12 +23,14 @@ __all__ = [
     "split_ranges",
 ]
 
-# A key tile of at most 16 KiB: K's and V's, three or four times (pipeline stages), fit in shared memory.
+# A key tile of at most 16 KiB: K's and V's, three or four times (pipeline stages), fit in shared
+# memory.
 KEY_TILE_BYTES = 16 * 1024
-# tl.dot wants at least 16 rows. The accumulator (rows x head_dim, float32) has to stay in registers.
+# tl.dot wants at least 16 rows. The accumulator (rows x head_dim, float32) has to stay in
+# registers.
 MIN_ROW_BLOCK, MAX_ROW_BLOCK, MAX_ACC_ELEMENTS = 16, 64, 64 * 128
 # A split of fewer key blocks than this costs more in the combine than it saves in the loop.
-MIN_BLOCKS_PER_SPLIT = 2
+MIN_BLOCKS_PER_SPLIT = 4
 
 
 def cdiv(a: int, b: int) -> int:
@@ -55,12 +57,14 @@ def key_block(head_dim: int, element_bytes: int) -> int:
 
 
 def row_block(rows: int, head_dim: int, element_bytes: int) -> int:
-    """Query rows per tile (BLOCK_M): a power of two from 16 to 64; 16 in float32, which has no tensor cores to feed.
+    """Query rows per tile (BLOCK_M): a power of two from 16 to 64; 16 in float32, which has no
+    tensor cores to feed.
 
-    A row is one query head at one query position; the rows of a group share the tile, and so each key read.
+    A row is one query head at one query position; the rows of a group share the tile, and so each
+    key read.
 
-    >>> row_block(4, 128, 2), row_block(24, 128, 2), row_block(1000, 128, 2), row_block(1000, 256, 2)
-    (16, 32, 64, 32)
+    >>> row_block(4, 128, 2), row_block(24, 128, 2), row_block(1000, 128, 2), row_block(1000, 256,
+    2) (16, 32, 64, 32)
     """
     fits = MIN_ROW_BLOCK if element_bytes == 4 else MAX_ACC_ELEMENTS // _next_power_of_2(head_dim)
     return min(max(_next_power_of_2(rows), MIN_ROW_BLOCK), MAX_ROW_BLOCK, fits)
@@ -69,9 +73,9 @@ def row_block(rows: int, head_dim: int, element_bytes: int) -> int:
 def split_range(len_kv: int, num_splits: int, split: int, block_n: int) -> tuple[int, int]:
     """Keys ``start`` to ``end - 1`` of one split: whole blocks, as even as whole blocks can be.
 
-    Every split starts at a block boundary; only the last key block may be partial. A split can be empty
-    (``start == end``) when there are more splits than blocks. `flash_decoding._split_range` is the same formula
-    on the GPU, and a test holds them together.
+    Every split starts at a block boundary; only the last key block may be partial. A split can be
+    empty (``start == end``) when there are more splits than blocks. `flash_decoding._split_range`
+    is the same formula on the GPU, and a test holds them together.
 
     >>> [split_range(300, 3, s, 64) for s in range(3)]
     [(0, 64), (64, 192), (192, 300)]
@@ -92,39 +96,45 @@ def split_ranges(len_kv: int, num_splits: int, block_n: int) -> list[tuple[int, 
 
 
 def flash_attention_programs(shape: AttentionShape, block_m: int = 128) -> int:
-    """Programs (thread blocks) that FlashAttention-2's forward launches: one per query block, head and sequence.
+    """Programs (thread blocks) that FlashAttention-2's forward launches: one per query block, head
+    and sequence.
 
-    Keys do not appear in it: that is the axis that it leaves alone. Source: Dao 2023, "FlashAttention-2",
-    section 3.2, https://arxiv.org/abs/2307.08691.
+    Keys do not appear in it: that is the axis that it leaves alone. Source: Dao 2023,
+    "FlashAttention-2", section 3.2, https://arxiv.org/abs/2307.08691.
 
-    >>> flash_attention_programs(AttentionShape(batch=1, heads_q=8, heads_kv=1, len_q=1, len_kv=100_000))
-    8
+    >>> flash_attention_programs(AttentionShape(batch=1, heads_q=8, heads_kv=1, len_q=1,
+    len_kv=100_000)) 8
     """
     return cdiv(shape.len_q, block_m) * shape.heads_q * shape.batch
 
 
 def choose_num_splits(programs: int, key_blocks: int, num_sms: int) -> int:
-    """How many parts to cut the keys into: enough for two programs per SM, never less than two blocks a part.
+    """How many parts to cut the keys into: the grid as near to one program per SM as whole parts
+    can bring it.
 
-    ``programs`` is the grid without splitting. One part if that grid alone fills 0.8 of the SMs; the same threshold
-    as FlashAttention-2's heuristic (``num_splits_heuristic`` in its ``flash_api.cpp``).
+    ``programs`` is the grid without splitting, ``key_blocks`` the blocks of the longest sequence. A
+    part has at least four key blocks: below that the combine costs more than the shorter loop
+    saves.
 
     >>> choose_num_splits(programs=8, key_blocks=256, num_sms=132)
-    33
+    16
     >>> choose_num_splits(programs=128, key_blocks=256, num_sms=132)
     1
     """
-    if programs == 0 or programs >= 0.8 * num_sms:
+    if programs == 0:
         return 1
-    return max(1, min(2 * num_sms // programs, key_blocks // MIN_BLOCKS_PER_SPLIT))
+    nearest = (2 * num_sms + programs - 1) // (
+        2 * programs
+    )  # num_sms / programs, rounded; a half rounds down
+    return max(1, min(nearest, key_blocks // MIN_BLOCKS_PER_SPLIT))
 
 
 @dataclass(frozen=True)
 class SplitPlan:
     """What Flash-Decoding launches for one shape on one GPU.
 
-    ``block_m`` and ``block_n`` are the tile (query rows, keys). The grid has ``programs`` thread blocks:
-    one per sequence, key/value head, row block and split.
+    ``block_m`` and ``block_n`` are the tile (query rows, keys). The grid has ``programs`` thread
+    blocks: one per sequence, key/value head, row block and split.
     """
 
     shape: AttentionShape
@@ -170,12 +180,12 @@ class SplitPlan:
 def plan_splits(shape: AttentionShape, gpu: GpuSpec | str, num_splits: int = 0) -> SplitPlan:
     """The schedule that `fdlib.flash_decode` runs for ``shape`` on ``gpu``.
 
-    ``gpu`` is a `GpuSpec` or a name such as ``"H200"``; ``num_splits=0`` lets `choose_num_splits` decide.
-    Raises `ValueError` for an unknown GPU or a negative ``num_splits``.
+    ``gpu`` is a `GpuSpec` or a name such as ``"H200"``; ``num_splits=0`` lets `choose_num_splits`
+    decide. Raises `ValueError` for an unknown GPU or a negative ``num_splits``.
 
     >>> plan = plan_splits(AttentionShape(heads_q=8, heads_kv=1, len_kv=100_000), "H100")
     >>> plan.num_splits, plan.programs, plan.busy_sms
-    (264, 264, 132)
+    (132, 132, 132)
     """
     gpu = get_gpu(gpu) if isinstance(gpu, str) else gpu
     if isinstance(num_splits, bool) or not isinstance(num_splits, int) or num_splits < 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import doctest
 import importlib
 import importlib.util
+import re
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 def modules_with_examples() -> list[str]:
     found = []
     for path in sorted(PACKAGE.rglob("*.py")):
-        if ">>> " in path.read_text(encoding="utf-8"):
+        if re.search(r"^ *>>> ", path.read_text(encoding="utf-8"), flags=re.MULTILINE):
             parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
             found.append(".".join(parts[:-1] if parts[-1] == "__init__" else parts))
     return found

@@ -88,6 +88,13 @@ def test_torch_only_is_usable(patient):
     assert "Colab" in doctor.render(report)
 
 
+def test_triton_missing_where_it_could_be(patient):
+    findings = {"torch": GOOD, "online_softmax_attention": {"max_error": 1e-7, "ok": True}}
+    report = patient(findings, mode="torch only", triton=None)
+    assert report.usable
+    assert report.repair == "pip install triton==3.7.1"
+
+
 def test_gpu(patient):
     found = HEALTHY | {"torch": {"cuda": "13.0", "gpu": "NVIDIA H200", "capability": [9, 0]}}
     report = patient(found, mode="gpu", driver="580.1")
@@ -109,11 +116,16 @@ def test_too_old_a_gpu(patient):
     assert report.repair == "CUDA_VISIBLE_DEVICES= make lab"
 
 
-@pytest.mark.parametrize("package", ["torch", "ipywidgets"])
-def test_missing_package(patient, package):
-    report = patient(**{package: None})
-    assert "constraints.txt" in report.repair
-    assert report.usable is (package == "ipywidgets")
+def test_missing_torch(patient):
+    report = patient(torch=None)
+    assert not report.usable
+    assert report.repair == doctor.INSTALL
+
+
+def test_missing_ipywidgets_is_repaired_without_touching_torch(patient):
+    report = patient(ipywidgets=None)
+    assert report.usable
+    assert report.repair == "pip install 'ipywidgets>=7.7'"
 
 
 @pytest.mark.parametrize(

@@ -84,7 +84,7 @@ def test_lab_command():
     assert "--no-browser" in lab
     assert "--ServerApp.port=8899" in lab
     assert "--ServerApp.port_retries=0" in lab
-    assert lab.endswith("notebooks/00_start_here.ipynb")
+    assert "--LabApp.default_url=/lab/tree/notebooks/00_start_here.ipynb" in lab
     assert f'--ServerApp.root_dir="{ROOT}"' in lab
     plain = make("-n", "lab").stdout
     assert "--no-browser" not in plain

@@ -16,7 +16,14 @@ require_triton()
 import triton  # noqa: E402  (interpreter mode is chosen before triton is imported)
 import triton.language as tl  # noqa: E402
 
-__all__ = ["attend_keys", "attend_visible", "finalize_rows", "flash_attention", "kernel_dtype", "num_stages"]
+__all__ = [
+    "attend_keys",
+    "attend_visible",
+    "finalize_rows",
+    "flash_attention",
+    "kernel_dtype",
+    "num_stages",
+]
 
 LOG2_E = tl.constexpr(1.4426950408889634)
 LN_2 = tl.constexpr(0.6931471805599453)
@@ -29,14 +36,17 @@ def attend_keys(
 ):  # fmt: skip
     """Fold keys ``start`` to ``end - 1`` into the running ``(m_i, l_i, acc)`` of ``q``'s rows.
 
-    Row r sees the keys below ``row_limit[r]``. Scores are in base 2 (``scale_log2`` holds log2 e): exp2 is one
-    instruction. ``MASKED=False`` promises whole blocks that every row sees, and saves the comparisons.
+    Row r sees the keys below ``row_limit[r]``. Scores are in base 2 (``scale_log2`` holds log2 e):
+    exp2 is one instruction. ``MASKED=False`` promises whole blocks that every row sees, and saves
+    the comparisons.
     """
     offs_n = tl.arange(0, BLOCK_N)
     offs_d = tl.arange(0, BLOCK_D)
     in_head = offs_d < HEAD_DIM
     guarded: tl.constexpr = MASKED or HEAD_DIM != BLOCK_D
-    k_ptrs = k_base + offs_d[:, None] + offs_n[None, :].to(tl.int64) * stride_kn  # (D, N): already transposed
+    k_ptrs = (
+        k_base + offs_d[:, None] + offs_n[None, :].to(tl.int64) * stride_kn
+    )  # (D, N): already transposed
     v_ptrs = v_base + offs_n[:, None].to(tl.int64) * stride_vn + offs_d[None, :]  # (N, D)
     for n in tl.range(start, end, BLOCK_N):
         first = tl.cast(n, tl.int64)  # past 2^31 elements an int32 offset would wrap
@@ -46,7 +56,9 @@ def attend_keys(
         if MASKED:
             qk = tl.where(n + offs_n[None, :] < row_limit[:, None], qk, float("-inf"))
         m_new = tl.maximum(m_i, tl.max(qk, 1))
-        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new) if MASKED else m_new  # -inf - -inf is NaN
+        m_safe = (
+            tl.where(m_new == float("-inf"), 0.0, m_new) if MASKED else m_new
+        )  # -inf - -inf is NaN
         alpha = tl.exp2(m_i - m_safe)  # the correction factor
         p = tl.exp2(qk - m_safe[:, None])
         l_i = l_i * alpha + tl.sum(p, 1)
@@ -71,7 +83,8 @@ def attend_visible(
     q, k_base, v_base, stride_kn, stride_vn, start, end, row_limit, full_limit, scale_log2,
     HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    """``(m_i, l_i, acc)`` over keys ``start`` to ``end - 1``: whole blocks first, then the masked tail.
+    """``(m_i, l_i, acc)`` over keys ``start`` to ``end - 1``: whole blocks first, then the masked
+    tail.
 
     ``full_limit``: every row sees the keys below it.
     """
@@ -108,7 +121,9 @@ def _flash_attention_kernel(
     """One program: one block of queries of one head of one sequence, against all the keys that they see."""
     row_blocks = tl.cdiv(len_q, BLOCK_M)
     pid = tl.program_id(0)
-    m_start = (row_blocks - 1 - pid % row_blocks) * BLOCK_M  # longest rows first: causal blocks differ in work
+    m_start = (
+        row_blocks - 1 - pid % row_blocks
+    ) * BLOCK_M  # longest rows first: causal blocks differ in work
     head = pid // row_blocks % heads_q
     batch = (pid // row_blocks // heads_q).to(tl.int64)
 
@@ -117,10 +132,14 @@ def _flash_attention_kernel(
     in_rows = (offs_m < len_q)[:, None] & (offs_d < HEAD_DIM)[None, :]
     rows = offs_m.to(tl.int64)
     q = tl.load(
-        Q + batch * stride_qb + head * stride_qh + rows[:, None] * stride_qm + offs_d[None, :], mask=in_rows, other=0.0
+        Q + batch * stride_qb + head * stride_qh + rows[:, None] * stride_qm + offs_d[None, :],
+        mask=in_rows,
+        other=0.0,
     )
 
-    hidden = len_kv - len_q if CAUSAL else len_kv  # bottom-right: query i sees i + 1 keys more than this
+    hidden = (
+        len_kv - len_q if CAUSAL else len_kv
+    )  # bottom-right: query i sees i + 1 keys more than this
     row_limit = tl.minimum(hidden + 1 + offs_m, len_kv)
     end = tl.maximum(tl.minimum(hidden + m_start + BLOCK_M, len_kv), 0)
     full_limit = tl.minimum(hidden + 1 + m_start, len_kv)
@@ -136,14 +155,20 @@ def _flash_attention_kernel(
 
 
 def flash_attention(
-    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *, causal: bool = False, softmax_scale: float | None = None
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    causal: bool = False,
+    softmax_scale: float | None = None,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Attention that never writes a score to memory: FlashAttention's forward pass.
 
-    ``q (B, L_q, H_q, D)``, ``k, v (B, L_kv, H_kv, D)`` in float16, bfloat16 or float32, H_q a multiple of H_kv, D from
-    16 to 256, any strides with a contiguous last dimension. Returns ``out (B, L_q, H_q, D)`` in q's dtype and
-    ``lse (B, H_q, L_q)`` float32, natural log. ``causal`` aligns bottom-right. Raises `ValueError`, `TypeError` or
-    `RuntimeError` naming the argument. Reads q once and, per block of query rows, all of k and v.
+    ``q (B, L_q, H_q, D)``, ``k, v (B, L_kv, H_kv, D)`` in float16, bfloat16 or float32, H_q a
+    multiple of H_kv, D from 16 to 256, any strides with a contiguous last dimension. Returns ``out
+    (B, L_q, H_q, D)`` in q's dtype and ``lse (B, H_q, L_q)`` float32, natural log. ``causal``
+    aligns bottom-right. Raises `ValueError`, `TypeError` or `RuntimeError` naming the argument.
+    Reads q once and, per block of query rows, all of k and v.
 
     >>> q, kv = torch.randn(1, 5, 4, 16), torch.randn(1, 20, 2, 16)
     >>> out, lse = flash_attention(q, kv, kv, causal=True)
@@ -177,5 +202,7 @@ def kernel_dtype(x: torch.Tensor) -> torch.Tensor:
 
 def num_stages(head_dim: int, element_bytes: int) -> int:
     """Key blocks in flight: as many as keep K and V tiles within 96 KiB of shared memory, 2 to 4."""
-    tile_bytes = key_block(head_dim, element_bytes) * triton.next_power_of_2(head_dim) * element_bytes
+    tile_bytes = (
+        key_block(head_dim, element_bytes) * triton.next_power_of_2(head_dim) * element_bytes
+    )
     return min(max(96 * 1024 // (2 * tile_bytes), 2), 4)

@@ -60,7 +60,8 @@ def _split_kernel(
     row_start = pid // num_splits // heads_kv % row_blocks * BLOCK_M
     batch = (pid // num_splits // heads_kv // row_blocks).to(tl.int64)
 
-    # A row is one query head of the group at one query position: all rows share every key that is read.
+    # A row is one query head of the group at one query position: all rows share every key that is
+    # read.
     rows = row_start + tl.arange(0, BLOCK_M)
     position = (rows // GROUP).to(tl.int64)
     head = head_kv * GROUP + rows % GROUP
@@ -71,10 +72,14 @@ def _split_kernel(
     q = tl.load(q_rows[:, None] + offs_d[None, :], mask=in_tile, other=0.0)
 
     length = tl.load(CacheSeqlens + batch) if CacheSeqlens is not None else len_kv
-    valid = (length >= 0) & (length <= len_kv)  # a length that the cache cannot have gives NaN, and reads nothing
+    valid = (length >= 0) & (
+        length <= len_kv
+    )  # a length that the cache cannot have gives NaN, and reads nothing
     length = tl.where(valid, length, 0).to(tl.int32)
     start, end = _split_range(length, num_splits, split, BLOCK_N)
-    hidden = length - len_q if CAUSAL else length  # bottom-right: position i sees i + 1 keys more than this
+    hidden = (
+        length - len_q if CAUSAL else length
+    )  # bottom-right: position i sees i + 1 keys more than this
     row_limit = tl.minimum(hidden + 1 + rows // GROUP, length)
     full_limit = tl.minimum(hidden + 1 + row_start // GROUP, length)
     m_i, l_i, acc = attend_visible(
@@ -87,7 +92,9 @@ def _split_kernel(
     lse = tl.where(valid, lse, float("nan"))
     out_rows = Out + split * stride_os + batch * stride_ob + position * stride_om + head * stride_oh
     tl.store(out_rows[:, None] + offs_d[None, :], out.to(Out.dtype.element_ty), mask=in_tile)
-    tl.store(Lse + split * stride_ls + batch * stride_lb + head * stride_lh + position, lse, mask=in_rows)
+    tl.store(
+        Lse + split * stride_ls + batch * stride_lb + head * stride_lh + position, lse, mask=in_rows
+    )
 
 
 @triton.jit(do_not_specialize=["num_splits", "len_q", "heads_q"])
@@ -98,7 +105,9 @@ def _combine_kernel(
     """One program: one output row, the sum of its parts weighted by exp(lse_part - lse). An online softmax over splits."""
     row = tl.program_id(0).to(tl.int64)  # (batch, position, head) of out
     head, position = row % heads_q, row // heads_q % len_q
-    lse_row = (row // heads_q // len_q * heads_q + head) * len_q + position  # the same row of lse (B, H_q, L_q)
+    lse_row = (
+        row // heads_q // len_q * heads_q + head
+    ) * len_q + position  # the same row of lse (B, H_q, L_q)
     offs_s = tl.arange(0, BLOCK_S)
     offs_d = tl.arange(0, BLOCK_D)
     m_i = tl.full([], float("-inf"), tl.float32)
@@ -106,8 +115,12 @@ def _combine_kernel(
     acc = tl.zeros([BLOCK_D], tl.float32)
     for first in tl.range(0, num_splits, BLOCK_S):
         splits = (first + offs_s).to(tl.int64)
-        lse = tl.load(LsePartial + splits * stride_ls + lse_row, mask=splits < num_splits, other=float("-inf"))
-        seen = lse != float("-inf")  # an empty split is the identity: its partial output is not even read
+        lse = tl.load(
+            LsePartial + splits * stride_ls + lse_row, mask=splits < num_splits, other=float("-inf")
+        )
+        seen = lse != float(
+            "-inf"
+        )  # an empty split is the identity: its partial output is not even read
         part_ptrs = OutPartial + splits[:, None] * stride_os + row * HEAD_DIM + offs_d[None, :]
         part = tl.load(part_ptrs, mask=seen[:, None] & (offs_d < HEAD_DIM)[None, :], other=0.0)
         m_new = tl.maximum(m_i, tl.max(lse, 0))
@@ -119,7 +132,11 @@ def _combine_kernel(
         m_i = m_new
     empty = l_i == 0.0
     l_safe = tl.where(empty, 1.0, l_i)
-    tl.store(Out + row * HEAD_DIM + offs_d, (acc / l_safe).to(Out.dtype.element_ty), mask=offs_d < HEAD_DIM)
+    tl.store(
+        Out + row * HEAD_DIM + offs_d,
+        (acc / l_safe).to(Out.dtype.element_ty),
+        mask=offs_d < HEAD_DIM,
+    )
     tl.store(Lse + lse_row, tl.where(empty, float("-inf"), m_i + tl.log(l_safe)))
 
 
@@ -148,8 +165,12 @@ def _launch_combine(out_partial, lse_partial, out, lse):
 
 def _new_partials(q: torch.Tensor, num_splits: int) -> tuple[torch.Tensor, torch.Tensor]:
     batch, len_q, heads_q, head_dim = q.shape
-    out_partial = torch.empty(num_splits, batch, len_q, heads_q, head_dim, dtype=torch.float32, device=q.device)
-    lse_partial = torch.empty(num_splits, batch, heads_q, len_q, dtype=torch.float32, device=q.device)
+    out_partial = torch.empty(
+        num_splits, batch, len_q, heads_q, head_dim, dtype=torch.float32, device=q.device
+    )
+    lse_partial = torch.empty(
+        num_splits, batch, heads_q, len_q, dtype=torch.float32, device=q.device
+    )
     return out_partial, lse_partial
 
 
@@ -163,12 +184,18 @@ def _num_sms(device: torch.device) -> int:
 
 def _resolve_num_splits(q: torch.Tensor, k: torch.Tensor, num_splits: int) -> int:
     group_rows = q.shape[2] // k.shape[2] * q.shape[1]
-    programs = q.shape[0] * k.shape[2] * cdiv(group_rows, row_block(group_rows, q.shape[3], q.element_size()))
+    programs = (
+        q.shape[0]
+        * k.shape[2]
+        * cdiv(group_rows, row_block(group_rows, q.shape[3], q.element_size()))
+    )
     if num_splits == 0:
         key_blocks = cdiv(k.shape[1], key_block(q.shape[3], q.element_size()))
         num_splits = choose_num_splits(programs, key_blocks, _num_sms(q.device))
     if programs * num_splits > MAX_PROGRAMS:
-        raise ValueError(f"num_splits: got {num_splits}, takes at most {MAX_PROGRAMS // programs} for this shape")
+        raise ValueError(
+            f"num_splits: got {num_splits}, takes at most {MAX_PROGRAMS // programs} for this shape"
+        )
     return num_splits
 
 
@@ -183,10 +210,12 @@ def split_kv_attention(
     causal: bool = True,
     validate: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The first half of Flash-Decoding: attention over each of ``num_splits`` parts of the keys, on its own.
+    """The first half of Flash-Decoding: attention over each of ``num_splits`` parts of the keys, on
+    its own.
 
-    Arguments are those of `flash_decode`. Returns ``out_partial (S, B, L_q, H_q, D)`` and ``lse_partial
-    (S, B, H_q, L_q)``, both float32, S the number of splits; each part is normalised by itself.
+    Arguments are those of `flash_decode`. Returns ``out_partial (S, B, L_q, H_q, D)`` and
+    ``lse_partial (S, B, H_q, L_q)``, both float32, S the number of splits; each part is normalised
+    by itself.
 
     >>> q, kv = torch.randn(1, 1, 4, 16), torch.randn(1, 200, 2, 16)
     >>> out_partial, lse_partial = split_kv_attention(q, kv, kv, 3)
@@ -207,22 +236,29 @@ def combine_splits(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The second half of Flash-Decoding: the exact merge of the parts, one program per output row.
 
-    ``out_partial (S, B, L_q, H_q, D)`` and ``lse_partial (S, B, H_q, L_q)``, float32, contiguous. Returns
-    ``out (B, L_q, H_q, D)`` in ``dtype`` (float32 unless given) and ``lse (B, H_q, L_q)`` float32. A part with
-    ``lse = -inf`` changes nothing. Raises `ValueError` or `TypeError` naming the argument.
+    ``out_partial (S, B, L_q, H_q, D)`` and ``lse_partial (S, B, H_q, L_q)``, float32, contiguous.
+    Returns ``out (B, L_q, H_q, D)`` in ``dtype`` (float32 unless given) and ``lse (B, H_q, L_q)``
+    float32. A part with ``lse = -inf`` changes nothing. Raises `ValueError` or `TypeError` naming
+    the argument.
     """
     for name, x, dims in (("out_partial", out_partial, 5), ("lse_partial", lse_partial, 4)):
         if not isinstance(x, torch.Tensor) or x.dtype != torch.float32:
-            raise TypeError(f"{name}: got {getattr(x, 'dtype', type(x).__name__)}, takes a float32 tensor")
+            raise TypeError(
+                f"{name}: got {getattr(x, 'dtype', type(x).__name__)}, takes a float32 tensor"
+            )
         if x.dim() != dims or x.shape[0] == 0 or not x.is_contiguous():
-            raise ValueError(f"{name}: got shape {tuple(x.shape)}, takes {dims} dimensions, contiguous, at least one part")
+            raise ValueError(
+                f"{name}: got shape {tuple(x.shape)}, takes {dims} dimensions, contiguous, at least one part"
+            )
     num_splits, batch, len_q, heads_q, head_dim = out_partial.shape
     if tuple(lse_partial.shape) != (num_splits, batch, heads_q, len_q):
         raise ValueError(
             f"lse_partial: got shape {tuple(lse_partial.shape)}, takes {(num_splits, batch, heads_q, len_q)} to fit out_partial"
         )
     if lse_partial.device != out_partial.device:
-        raise ValueError(f"lse_partial: got a tensor on {lse_partial.device}, takes {out_partial.device} as out_partial")
+        raise ValueError(
+            f"lse_partial: got a tensor on {lse_partial.device}, takes {out_partial.device} as out_partial"
+        )
     out = torch.empty(batch, len_q, heads_q, head_dim, device=out_partial.device)
     lse = torch.empty(batch, heads_q, len_q, device=out_partial.device)
     if out.numel():
@@ -244,18 +280,20 @@ def flash_decode(
 ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
     """Attention of a few new queries over a long KV cache: Flash-Decoding.
 
-    ``q (B, L_q, H_q, D)``: L_q is 1 when decoding token by token; ``k_cache, v_cache (B, L_cache, H_kv, D)``.
-    float16, bfloat16 or float32, H_q a multiple of H_kv, D from 16 to 256, any strides with a contiguous last
-    dimension. ``cache_seqlens``: an int or an int32/int64 tensor ``(B,)``, how many keys of each sequence count;
-    the rest of the cache is never read. ``causal`` aligns bottom-right: query i sees keys up to ``len - L_q + i``.
-    ``num_splits=0`` lets `fdlib.plan.choose_num_splits` decide; the same count gives the same bits every time.
+    ``q (B, L_q, H_q, D)``: L_q is 1 when decoding token by token; ``k_cache, v_cache (B, L_cache,
+    H_kv, D)``. float16, bfloat16 or float32, H_q a multiple of H_kv, D from 16 to 256, any strides
+    with a contiguous last dimension. ``cache_seqlens``: an int or an int32/int64 tensor ``(B,)``,
+    how many keys of each sequence count; the rest of the cache is never read. ``causal`` aligns
+    bottom-right: query i sees keys up to ``len - L_q + i``. ``num_splits=0`` lets
+    `fdlib.plan.choose_num_splits` decide; the same count gives the same bits every time.
 
-    Returns ``out (B, L_q, H_q, D)`` in q's dtype, with ``return_lse`` also ``lse (B, H_q, L_q)`` float32, natural log;
-    a row that sees no key gives 0 and -inf. The conventions are those of FlashAttention's ``flash_attn_with_kvcache``.
+    Returns ``out (B, L_q, H_q, D)`` in q's dtype, with ``return_lse`` also ``lse (B, H_q, L_q)``
+    float32, natural log; a row that sees no key gives 0 and -inf. The conventions are those of
+    FlashAttention's ``flash_attn_with_kvcache``.
 
     Raises `ValueError`, `TypeError` or `RuntimeError` naming the argument. On a GPU the values of a
-    ``cache_seqlens`` tensor are checked only with ``validate=True``, since looking at them waits for the device;
-    without it, a sequence with an impossible length gets NaN.
+    ``cache_seqlens`` tensor are checked only with ``validate=True``, since looking at them waits
+    for the device; without it, a sequence with an impossible length gets NaN.
 
     >>> q, cache = torch.randn(2, 1, 8, 64), torch.randn(2, 300, 2, 64)
     >>> flash_decode(q, cache, cache, cache_seqlens=torch.tensor([300, 17])).shape

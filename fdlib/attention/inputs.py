@@ -22,7 +22,8 @@ def check_qkv(
 ) -> None:
     """Raise unless ``q (B, L_q, H_q, D)`` and ``k, v (B, L_kv, H_kv, D)`` fit together.
 
-    ``any_float=True`` is for the torch stages: float64 too, any head_dim, any strides, gradients allowed.
+    ``any_float=True`` is for the torch stages: float64 too, any head_dim, any strides, gradients
+    allowed.
     """
     for name, x in zip(names, (q, k, v), strict=True):
         if not isinstance(x, torch.Tensor):
@@ -41,10 +42,14 @@ def check_qkv(
     _check_sizes(q, k, v, names)
 
 
-def _check_sizes(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, names: tuple[str, str, str]) -> None:
+def _check_sizes(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, names: tuple[str, str, str]
+) -> None:
     name_q, name_k, name_v = names
     if v.shape != k.shape:
-        raise ValueError(f"{name_v}: got shape {tuple(v.shape)}, takes {tuple(k.shape)} as {name_k}")
+        raise ValueError(
+            f"{name_v}: got shape {tuple(v.shape)}, takes {tuple(k.shape)} as {name_k}"
+        )
     if k.shape[0] != q.shape[0]:
         raise ValueError(f"{name_k}: got batch {k.shape[0]}, takes {q.shape[0]} as q")
     if k.shape[3] != q.shape[3]:
@@ -72,8 +77,14 @@ def _check_for_kernel(name: str, x: torch.Tensor) -> None:
             f"{name}: got requires_grad=True, takes tensors without gradients (there is no backward pass); "
             f"use {name}.detach() or torch.no_grad()"
         )
-    if x.dtype == torch.bfloat16 and x.is_cuda and torch.cuda.get_device_capability(x.device) < (8, 0):
-        raise TypeError(f"{name}: got bfloat16, takes float16 or float32 on this GPU (bfloat16 needs compute capability 8.0)")
+    if (
+        x.dtype == torch.bfloat16
+        and x.is_cuda
+        and torch.cuda.get_device_capability(x.device) < (8, 0)
+    ):
+        raise TypeError(
+            f"{name}: got bfloat16, takes float16 or float32 on this GPU (bfloat16 needs compute capability 8.0)"
+        )
 
 
 def resolve_scale(softmax_scale: float | None, head_dim: int) -> float:
@@ -96,11 +107,16 @@ def check_num_splits(num_splits: int) -> None:
 
 
 def check_seqlens(
-    cache_seqlens: torch.Tensor | int | None, q: torch.Tensor, len_cache: int, *, validate: bool = True
+    cache_seqlens: torch.Tensor | int | None,
+    q: torch.Tensor,
+    len_cache: int,
+    *,
+    validate: bool = True,
 ) -> torch.Tensor | None:
     """``cache_seqlens`` as an int tensor ``(B,)`` on q's device, or None.
 
-    With ``validate`` the values are checked too: 0 to ``len_cache``. On a GPU that waits for the device.
+    With ``validate`` the values are checked too: 0 to ``len_cache``. On a GPU that waits for the
+    device.
     """
     if cache_seqlens is None:
         return None
@@ -108,13 +124,19 @@ def check_seqlens(
         _check_lengths(cache_seqlens, cache_seqlens, len_cache)
         return torch.full((q.shape[0],), cache_seqlens, dtype=torch.int32, device=q.device)
     if not isinstance(cache_seqlens, torch.Tensor):
-        raise TypeError(f"cache_seqlens: got {type(cache_seqlens).__name__}, takes an int or an int tensor (B,)")
+        raise TypeError(
+            f"cache_seqlens: got {type(cache_seqlens).__name__}, takes an int or an int tensor (B,)"
+        )
     if cache_seqlens.dtype not in (torch.int32, torch.int64):
         raise TypeError(f"cache_seqlens: got {cache_seqlens.dtype}, takes int32 or int64")
     if tuple(cache_seqlens.shape) != (q.shape[0],):
-        raise ValueError(f"cache_seqlens: got shape {tuple(cache_seqlens.shape)}, takes ({q.shape[0]},)")
+        raise ValueError(
+            f"cache_seqlens: got shape {tuple(cache_seqlens.shape)}, takes ({q.shape[0]},)"
+        )
     if cache_seqlens.device != q.device:
-        raise ValueError(f"cache_seqlens: got a tensor on {cache_seqlens.device}, takes {q.device} as q")
+        raise ValueError(
+            f"cache_seqlens: got a tensor on {cache_seqlens.device}, takes {q.device} as q"
+        )
     if validate and cache_seqlens.numel():
         _check_lengths(int(cache_seqlens.min()), int(cache_seqlens.max()), len_cache)
     return cache_seqlens.contiguous()
@@ -123,4 +145,6 @@ def check_seqlens(
 def _check_lengths(shortest: int, longest: int, len_cache: int) -> None:
     if shortest < 0 or longest > len_cache:
         got = shortest if shortest < 0 else longest
-        raise ValueError(f"cache_seqlens: got length {got}, takes 0 to {len_cache} (the cache's length)")
+        raise ValueError(
+            f"cache_seqlens: got length {got}, takes 0 to {len_cache} (the cache's length)"
+        )

@@ -20,11 +20,11 @@ def naive_attention(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """``softmax(q kᵀ · scale) v`` with the whole score matrix in memory.
 
-    ``q (B, L_q, H_q, D)``, ``k, v (B, L_kv, H_kv, D)``, H_q a multiple of H_kv; ``cache_seqlens (B,)`` int: how many
-    keys of each sequence count. ``causal`` aligns bottom-right: query i sees keys up to ``len - L_q + i``.
-    Returns ``out`` like ``q`` and ``lse (B, H_q, L_q)``, natural log. Computes in float64 if ``q`` is float64, else in
-    float32. Raises `ValueError` or `TypeError` naming the argument. Source: Vaswani et al. 2017, equation 1,
-    https://arxiv.org/abs/1706.03762.
+    ``q (B, L_q, H_q, D)``, ``k, v (B, L_kv, H_kv, D)``, H_q a multiple of H_kv; ``cache_seqlens
+    (B,)`` int: how many keys of each sequence count. ``causal`` aligns bottom-right: query i sees
+    keys up to ``len - L_q + i``. Returns ``out`` like ``q`` and ``lse (B, H_q, L_q)``, natural log.
+    Computes in float64 if ``q`` is float64, else in float32. Raises `ValueError` or `TypeError`
+    naming the argument. Source: Vaswani et al. 2017, equation 1, https://arxiv.org/abs/1706.03762.
 
     >>> q, kv = torch.randn(2, 1, 4, 16), torch.randn(2, 10, 2, 16)
     >>> out, lse = naive_attention(q, kv, kv)
@@ -38,11 +38,14 @@ def naive_attention(
 
     dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
     group = q.shape[2] // k.shape[2]
-    # read q once, k and v once per query head of the group (a copy here; the kernels read them once per group)
+    # read q once, k and v once per query head of the group (a copy here; the kernels read them once
+    # per group)
     qh = q.to(dtype).transpose(1, 2)  # (B, H_q, L_q, D)
     kh = k.to(dtype).transpose(1, 2).repeat_interleave(group, dim=1)  # (B, H_q, L_kv, D)
     vh = v.to(dtype).transpose(1, 2).repeat_interleave(group, dim=1)
-    vh = vh.masked_fill(~visible.any(dim=2)[..., None], 0)  # 0 * NaN is NaN: keys that no query sees must not count
+    vh = vh.masked_fill(
+        ~visible.any(dim=2)[..., None], 0
+    )  # 0 * NaN is NaN: keys that no query sees must not count
 
     # write B*H_q*L_q*L_kv scores, read them again for the softmax, and again for the product with v
     scores = (qh @ kh.transpose(-1, -2) * scale).masked_fill(~visible, float("-inf"))

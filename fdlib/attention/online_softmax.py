@@ -18,7 +18,8 @@ NEG_INF = float("-inf")
 class SoftmaxState:
     """What is known after some of the keys: ``m (..., M)``, ``l (..., M)``, ``acc (..., M, D)``.
 
-    ``m`` is the largest score so far, ``l`` the sum of ``exp(score - m)``, ``acc`` the sum of ``exp(score - m) · v``.
+    ``m`` is the largest score so far, ``l`` the sum of ``exp(score - m)``, ``acc`` the sum of
+    ``exp(score - m) · v``.
     """
 
     m: torch.Tensor
@@ -35,11 +36,13 @@ class SoftmaxState:
 def update(state: SoftmaxState, scores: torch.Tensor, v: torch.Tensor) -> SoftmaxState:
     """Fold one block of keys into the state.
 
-    ``scores (..., M, N)`` already scaled and masked with -inf, ``v (..., N, D)``. Source: Milakov and Gimelshein 2018,
-    algorithm 3, https://arxiv.org/abs/1805.02867.
+    ``scores (..., M, N)`` already scaled and masked with -inf, ``v (..., N, D)``. Source: Milakov
+    and Gimelshein 2018, algorithm 3, https://arxiv.org/abs/1805.02867.
     """
     m_new = torch.maximum(state.m, scores.amax(dim=-1))
-    m_safe = m_new.masked_fill(m_new == NEG_INF, 0)  # -inf - -inf is NaN: a row that has seen no key yet
+    m_safe = m_new.masked_fill(
+        m_new == NEG_INF, 0
+    )  # -inf - -inf is NaN: a row that has seen no key yet
     alpha = torch.exp(state.m - m_safe)  # the correction factor, at most 1
     p = torch.exp(scores - m_safe[..., None])  # (..., M, N)
     l_new = state.l * alpha + p.sum(dim=-1)
@@ -100,16 +103,17 @@ def online_softmax_attention(
 def merge_states(
     outs: Sequence[torch.Tensor] | torch.Tensor, lses: Sequence[torch.Tensor] | torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Attention over all keys from attention over parts of them: exact, any number of parts, any order.
+    """Attention over all keys from attention over parts of them: exact, any number of parts, any
+    order.
 
-    ``outs``: n tensors ``(B, L_q, H_q, D)``; ``lses``: n tensors ``(B, H_q, L_q)``, natural log. A part with
-    ``lse = -inf`` saw no key and changes nothing, whatever its ``out`` holds. Returns ``out`` in the dtype of ``outs``
-    and ``lse`` in that of ``lses``. Raises `ValueError` for no parts or shapes that do not fit. Source: Dao et al.
-    2023, "Flash-Decoding for long-context inference", https://pytorch.org/blog/flash-decoding/.
+    ``outs``: n tensors ``(B, L_q, H_q, D)``; ``lses``: n tensors ``(B, H_q, L_q)``, natural log. A
+    part with ``lse = -inf`` saw no key and changes nothing, whatever its ``out`` holds. Returns
+    ``out`` in the dtype of ``outs`` and ``lse`` in that of ``lses``. Raises `ValueError` for no
+    parts or shapes that do not fit. Source: Dao et al. 2023, "Flash-Decoding for long-context
+    inference", https://pytorch.org/blog/flash-decoding/.
 
-    >>> out, lse = merge_states([torch.ones(1, 1, 1, 2), torch.zeros(1, 1, 1, 2)], [torch.zeros(1, 1, 1)] * 2)
-    >>> out.tolist(), round(lse.item(), 4)
-    ([[[[0.5, 0.5]]]], 0.6931)
+    >>> out, lse = merge_states([torch.ones(1, 1, 1, 2), torch.zeros(1, 1, 1, 2)], [torch.zeros(1,
+    1, 1)] * 2) >>> out.tolist(), round(lse.item(), 4) ([[[[0.5, 0.5]]]], 0.6931)
     """
     outs, lses = _stack("outs", outs, 5), _stack("lses", lses, 4)
     n, batch, len_q, heads_q, _ = outs.shape
@@ -123,9 +127,13 @@ def merge_states(
     m_safe = m.masked_fill(m == NEG_INF, 0)
     weights = torch.exp(lse_parts - m_safe)  # each part's share of the softmax's denominator
     total = weights.sum(dim=0)
-    parts = outs.to(dtype).masked_fill(weights == 0, 0)  # 0 * NaN is NaN: an empty part's out must not count
+    parts = outs.to(dtype).masked_fill(
+        weights == 0, 0
+    )  # 0 * NaN is NaN: an empty part's out must not count
     out = (weights * parts).sum(dim=0) / total.masked_fill(total == 0, 1)
-    lse = (m_safe + torch.log(total))[..., 0].transpose(1, 2)  # log(0) is the -inf of a row without keys
+    lse = (m_safe + torch.log(total))[..., 0].transpose(
+        1, 2
+    )  # log(0) is the -inf of a row without keys
     return out.to(outs.dtype), lse.to(lses.dtype).contiguous()
 
 
@@ -138,5 +146,7 @@ def _stack(name: str, parts: Sequence[torch.Tensor] | torch.Tensor, dims: int) -
             raise ValueError(f"{name}: got shapes {sorted(shapes)}, takes parts of one shape")
         parts = torch.stack(list(parts))
     if parts.dim() != dims or parts.shape[0] == 0:
-        raise ValueError(f"{name}: got shape {tuple(parts.shape)}, takes {dims} dimensions, parts first, at least one part")
+        raise ValueError(
+            f"{name}: got shape {tuple(parts.shape)}, takes {dims} dimensions, parts first, at least one part"
+        )
     return parts

@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fdlib.course.learner import check, compare_prediction, load
+    from fdlib.course.show import show_source
 
-__all__ = ["check", "load", "compare_prediction"]
+__all__ = ["check", "load", "compare_prediction", "show_source"]
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from fdlib.course import learner
+        from fdlib.course import learner, show
 
-        return getattr(learner, name)
+        return getattr(show if name == "show_source" else learner, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

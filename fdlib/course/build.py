@@ -1,8 +1,8 @@
 """Generate the exercises from the solutions, and keep what a learner has written.
 
 The last line of a generated file carries a digest of the lines before it. A file that still agrees
-with its digest is as it was generated and may be replaced by a newer one; any other holds somebody's
-work.
+with its digest is as it was generated and may be replaced by a newer one; any other holds
+somebody's work.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _generate_from(solution: Path) -> str:
 
 def generate(solution: str, name: str) -> str:
     """The text of an exercise's file: the solution's skeleton and the line with its digest."""
-    body = skeleton(solution).rstrip("\n") + "\n"
+    body = skeleton(solution).rstrip("\n") + "\n\n\n"
     return f"{body}{STAMP}{name}; write between the markers. {_digest(body)}\n"
 
 

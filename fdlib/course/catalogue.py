@@ -81,7 +81,7 @@ def find_by_path(path: Path) -> Exercise:
 
 
 def course_root() -> Path:
-    """The folder with `exercises/` and `solutions/`: above the working directory, or the checkout's.
+    """The folder with `exercises/` and `solutions/`: at or above the working directory, or fdlib's.
 
     Raises `FileNotFoundError` if neither has them.
     """

@@ -101,9 +101,10 @@ def _describe(
 def _largest(
     wrong: torch.Tensor, got: torch.Tensor, want: torch.Tensor, axes: tuple[str, ...]
 ) -> str:
-    error = (got - want).abs().masked_fill(~wrong, 0.0)
-    largest = error.nan_to_num(nan=float("inf")).max()
-    at_largest = error.nan_to_num(nan=float("inf")) == largest
+    error = (got - want).abs()
+    error = error.masked_fill(error.isnan(), float("inf")).masked_fill(~wrong, 0.0)
+    largest = error.max()
+    at_largest = error == largest
     return f"Largest error {float(largest):.3g}, {_describe(at_largest, got, want, axes)}."
 
 
@@ -119,7 +120,7 @@ def _numbers(got: float, want: float) -> tuple[str, str]:
 
 
 def expect_equal(actual: Any, expected: Any, *, what: str, case: str, rtol: float = 1e-9) -> None:
-    """Raise `Mismatch` unless plain values agree: int, bool, str and None exactly, float within `rtol`.
+    """Raise `Mismatch` unless plain values agree, floats within `rtol`, all others exactly.
 
     Tuples and lists are compared element by element, dicts key by key. Where an int is expected, a
     float is wrong; where a float is expected, an int is fine.

@@ -29,8 +29,9 @@ def read_source(path: Path) -> str:
 def load_module(path: Path, name: str, source: str) -> ModuleType:
     """Run `source` as the module `name` from `path`; whatever it raises passes through.
 
-    The text is compiled here, not imported: no stale bytecode is used and none is written. Tracebacks
-    and Triton, which reads a kernel's source, see this text even if the file changes meanwhile.
+    The text is compiled here, not imported: no stale bytecode is used and none is written.
+    Tracebacks, and Triton, which reads a kernel's source, see this text even if the file changes
+    meanwhile.
     """
     linecache.cache[str(path)] = (len(source), None, source.splitlines(keepends=True), str(path))
     module = ModuleType(name)

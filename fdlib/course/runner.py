@@ -40,8 +40,8 @@ def check(
 
     `path` is another file to check by the exercise's checks. `seed` is fresh if not given.
     `time_limit_s` holds for all checks of the exercise together. Whatever the file does, the answer
-    is a `Verdict`. Raises `ValueError` for an unknown exercise, `RuntimeError` if this machine cannot
-    run the checks.
+    is a `Verdict`. Raises `ValueError` for an unknown exercise, `RuntimeError` if this machine
+    cannot run the checks.
     """
     exercise, file = _resolve(number_or_path, path)
     seed = new_seed() if seed is None else seed

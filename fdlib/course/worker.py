@@ -1,7 +1,7 @@
 """The process that runs a learner's file: `python -m fdlib.course.worker REQUEST.json`.
 
-Started by `runner.py`. Results are JSON lines, each written to the file as soon as it is known, so that
-a crash loses none that came before. The file's text comes with the request; the file is not opened.
+Started by `runner.py`. Results are JSON lines, each written as soon as it is known, so that a crash
+loses none that came before. The learner's text comes with the request; their file is not opened.
 """
 
 from __future__ import annotations
@@ -54,7 +54,6 @@ def main(request_path: str) -> None:
             os._exit(1)
         results.add("ready", mode=mode)
         _grade(request, results, checks, mode)
-    sys.stdout.flush()
     os._exit(0)
 
 

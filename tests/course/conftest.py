@@ -1,10 +1,10 @@
-"""A toy exercise, number 91, whose solution and checks need no torch."""
+"""Fixtures for the course machinery."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,59 +12,11 @@ import pytest
 import fdlib.course.checks
 from fdlib.course import catalogue
 
-SOLUTION = '''\
-"""Add and average: read the docstrings, write between the markers."""
-
-
-def total(values):
-    """The sum of the values."""
-    result = 0
-    for value in values:
-        # >>> write: add the value
-        result += value
-        # <<<
-    return result
-
-
-def mean(values):
-    """The sum of the values over their number."""
-    # >>> write: divide
-    return total(values) / len(values)
-    # <<<
-'''
-
-CHECKS = """
-from fdlib.course.checks import Check
-from fdlib.course.compare import expect_equal
-
-
-def _total(module, context):
-    values = [context.random().randrange(100) for _ in range(5)]
-    expect_equal(module.total(values), sum(values), what="total", case="5 values")
-
-
-def _mean(module, context):
-    expect_equal(module.mean([1, 2, 6]), 3.0, what="mean", case="3 values")
-
-
-def _empty(module, context):
-    expect_equal(module.total([]), 0, what="total", case="no values")
-
-
-CHECKS = (
-    Check("total", "The sum of five values.", 3, _total),
-    Check("mean", "The mean of three values.", 2, _mean),
-    Check("empty", "The sum of nothing is 0.", 1, _empty),
-)
-"""
-
-TOY = catalogue.Exercise(91, "toy_sum", "Add and average", "91_toy", "python", 5, 1)
-TOY_NAME = "ex91_toy_sum.py"
-ADD, DIVIDE = "        result += value\n", "    return total(values) / len(values)\n"
+from .toy import ADD, CHECKS, DIVIDE, SOLUTION, TOY, TOY_NAME
 
 
 @pytest.fixture
-def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Path]:
+def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Path]]:
     """Registers the toy exercise; call it with a text, or with replacements, to write its file."""
     checks = tmp_path / "toy_checks"
     checks.mkdir()

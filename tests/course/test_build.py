@@ -7,7 +7,7 @@ import pytest
 from fdlib.course.build import BuildReport, build, generate, is_as_generated
 from fdlib.course.regions import is_not_started, outside
 
-from .conftest import ADD, SOLUTION, TOY_NAME
+from .toy import ADD, SOLUTION, TOY_NAME
 
 
 @pytest.fixture
@@ -94,7 +94,7 @@ def test_what_cannot_be_read_is_kept(folders: tuple[Path, Path], present: str) -
 def test_wrong_markers_name_the_file(folders: tuple[Path, Path]) -> None:
     into, source = folders
     (source / TOY_NAME).write_text(SOLUTION.replace("# <<<", "", 1))
-    with pytest.raises(ValueError, match=f"{TOY_NAME}: line 15: a region opens inside"):
+    with pytest.raises(ValueError, match=f"{TOY_NAME}: line 16: a region opens inside"):
         build(into, source=source)
     assert not into.exists()
 

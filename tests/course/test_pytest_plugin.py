@@ -13,7 +13,7 @@ import pytest
 
 from fdlib.course.build import build
 
-from .conftest import CHECKS, DIVIDE, SOLUTION, TOY_NAME
+from .toy import CHECKS, DIVIDE, SOLUTION, TOY_NAME
 
 CONFTEST = """
 from pathlib import Path

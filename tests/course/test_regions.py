@@ -17,7 +17,7 @@ from fdlib.course.regions import (
     skeleton,
 )
 
-from .conftest import ADD, DIVIDE, SOLUTION
+from .toy import ADD, DIVIDE, SOLUTION
 
 KERNEL = """\
 import triton
@@ -80,7 +80,7 @@ def test_wrong_markers_are_named_with_their_lines(text: str, message: str) -> No
         ("def f():\n    pass\n    # >>> write: a\n    # <<<\n", "line 3: the region 'a' holds no"),
         (
             "def f(x):\n    # >>> write: a\n    if x:\n    # <<<\n        return 1\n",
-            "line 3 of the skeleton",
+            "line 5 of the skeleton: unexpected indent",
         ),
     ],
 )

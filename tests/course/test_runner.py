@@ -16,8 +16,8 @@ from fdlib.course.regions import skeleton
 from fdlib.course.runner import check
 from fdlib.course.verdict import Verdict
 
-from .conftest import SOLUTION
 from .test_regions import KERNEL
+from .toy import SOLUTION
 
 Toy = Callable[..., Path]
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups")
@@ -78,7 +78,7 @@ def test_unfinished_runs_what_can_run(toy: Toy) -> None:
 def test_damaged_markers_are_noted_and_the_code_is_graded(toy: Toy) -> None:
     verdict = _check(toy(SOLUTION.replace("# <<<", "", 1)))
     assert verdict.state == "passed"
-    assert "markers of the regions are damaged (line 15:" in verdict.notes[0]
+    assert "markers of the regions are damaged (line 16:" in verdict.notes[0]
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_a_worker_that_cannot_start_is_not_the_learners_fault(
     path = toy()
     fdlib.course.checks.load_checks(catalogue.find(91))
     monkeypatch.setenv("BROKEN", "1")
-    with pytest.raises(RuntimeError, match="cannot be checked here. OSError: no space"):
+    with pytest.raises(RuntimeError, match=r"cannot be checked here\. OSError: no space"):
         check(path, time_limit_s=LIMIT_S)
 
 

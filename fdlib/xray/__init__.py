@@ -1,0 +1,1 @@
+"""What a kernel did, and when: the pictures of the course."""

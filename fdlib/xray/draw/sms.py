@@ -1,0 +1,88 @@
+"""Pictures of SMs: which have a program at all, and which program sits on which SM when."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import ceil, sqrt
+from typing import TYPE_CHECKING
+
+from fdlib.xray.draw.style import (
+    BLUE,
+    GREY,
+    INK,
+    TEXT_SIZE,
+    WHITE,
+    prepare,
+    quiet_axes,
+    series_style,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_schedule", "draw_sms"]
+
+Bar = tuple[int, float, float, str]  # (SM, start, end, kind): kinds differ in colour and hatch
+_WIDE = 3.6  # columns per row of the grid of squares: fits a figure of 9 x 3.2 inches
+
+
+def draw_sms(ax: Axes, busy: int, num_sms: int, *, title: str) -> None:
+    """One square an SM: the first ``busy`` filled and hatched, the others hollow; the counts stand below.
+
+    Which SMs get the programs is the GPU's choice: the picture shows how many. Raises `ValueError` unless
+    ``0 <= busy <= num_sms`` and there is an SM.
+    """
+    from matplotlib.patches import Rectangle
+
+    if num_sms < 1:
+        raise ValueError(f"num_sms: got {num_sms}, takes 1 or more")
+    if not 0 <= busy <= num_sms:
+        raise ValueError(f"busy: got {busy}, takes 0 to {num_sms}, the number of SMs")
+    columns = ceil(sqrt(num_sms * _WIDE))
+    rows = ceil(num_sms / columns)
+    looks = {
+        True: {"facecolor": BLUE, "edgecolor": WHITE, "hatch": "///"},
+        False: {"facecolor": WHITE, "edgecolor": GREY},
+    }
+    for sm in range(num_sms):
+        corner = (sm % columns, -(sm // columns))
+        ax.add_patch(Rectangle(corner, 0.8, 0.8, linewidth=1, **looks[sm < busy]))
+    prepare(ax, title)
+    ax.set(xlim=(-0.3, columns + 0.1), ylim=(-rows + 0.6, 1.1), aspect="equal", xticks=[], yticks=[])
+    quiet_axes(ax)
+    handles = [Rectangle((0, 0), 1, 1, **looks[True]), Rectangle((0, 0), 1, 1, **looks[False])]
+    labels = [f"busy: {busy} of {num_sms} SMs", f"idle: {num_sms - busy} of {num_sms} SMs"]
+    ax.legend(
+        handles, labels, loc="upper left", bbox_to_anchor=(0, 0), ncols=2, frameon=False,
+        fontsize=TEXT_SIZE + 1, handlelength=1.2, handleheight=1.2, labelcolor=INK,
+    )  # fmt: skip
+
+
+def draw_schedule(
+    ax: Axes, bars: Sequence[Bar], num_sms: int, *, title: str, time_label: str = "microseconds"
+) -> None:
+    """Programs on SMs over time: a row per SM, a bar per program from its start to its end.
+
+    ``bars`` holds ``(sm, start, end, kind)``; each kind has a colour, a hatch and a line in the legend.
+    """
+    from matplotlib.patches import Patch
+
+    kinds = list(dict.fromkeys(kind for *_, kind in bars))
+    for index, kind in enumerate(kinds):
+        mine = [bar for bar in bars if bar[3] == kind]
+        ax.barh(
+            [sm for sm, *_ in mine], [end - start for _, start, end, _ in mine], 0.86,
+            [start for _, start, _, _ in mine], **series_style(index),
+        )  # fmt: skip
+    prepare(ax, title)
+    ax.set(xlabel=time_label, ylabel="SM", ylim=(num_sms - 0.5, -0.5))
+    ax.set_xlim(left=0)
+    if num_sms <= 16:
+        ax.set_yticks(range(num_sms))
+    quiet_axes(ax, "left", "bottom")
+    if kinds:
+        ax.legend(
+            [Patch(**series_style(index)) for index in range(len(kinds))], kinds,
+            loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=min(len(kinds), 5),
+            frameon=False, fontsize=TEXT_SIZE,
+        )  # fmt: skip

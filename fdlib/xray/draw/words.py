@@ -1,0 +1,86 @@
+"""A picture of attention over words: the passage as it reads, each token shaded by the weight that it gets."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from fdlib.xray.draw.style import GREY, INK, ORANGE, TEXT_SIZE, WHITE, prepare, quiet_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_attention_words"]
+
+COLUMNS = 80  # characters in a line: fits a figure 9 inches wide, at TEXT_SIZE in a monospaced face
+_LINE = 2.7  # heights of a line of text, with room above it for the weight
+
+
+def draw_attention_words(
+    ax: Axes,
+    tokens: Sequence[str],
+    weights: Sequence[float],
+    *,
+    query: int,
+    first: int = 0,
+    named: int = 3,
+    title: str,
+) -> None:
+    """The text of ``tokens``, each key shaded by its weight; the ``named`` largest carry their number above.
+
+    ``weights[j]`` belongs to ``tokens[j]``; tokens before ``first`` and past the weights are not shown. The token at
+    ``query`` has a thick frame.
+    """
+    from matplotlib.patches import Rectangle
+
+    order = sorted(range(first, len(weights)), key=lambda j: -weights[j])[: max(named, 0)]
+    row = 0
+    for j, row, column, text in _flow(tokens, first, len(weights)):
+        corner = (column - 0.15, -_LINE * row - 0.55)
+        size = {"width": len(text) + 0.3, "height": 1.1}
+        if text.strip() and weights[j] > 0:
+            ax.add_patch(Rectangle(corner, **size, facecolor=ORANGE, alpha=min(weights[j], 1.0)))
+        if j in order or j == query:
+            look = {"linewidth": 2.5 if j == query else 0.8}
+            ax.add_patch(Rectangle(corner, **size, fill=False, edgecolor=INK, **look))
+        where = {"va": "center_baseline", "family": "monospace", "fontsize": TEXT_SIZE}
+        ax.text(column, -_LINE * row, text, color=INK, **where)
+        if j in order:
+            _write_weight(ax, column + len(text) / 2, -_LINE * row + 0.62, weights[j])
+    prepare(ax, title)
+    ax.set(xlim=(-0.5, COLUMNS + 0.5), ylim=(-_LINE * row - 1.0, 1.9), xticks=[], yticks=[])
+    ax.set_xlabel("thick frame: the query; shade and number: its weight on that word", color=GREY)
+    quiet_axes(ax)
+
+
+def _write_weight(ax: Axes, x: float, y: float, weight: float) -> None:
+    ax.text(
+        x, y, f"{weight:.1%}", ha="center", va="bottom", fontsize=TEXT_SIZE, fontweight="bold",
+        color=INK, bbox={"facecolor": WHITE, "edgecolor": "none", "pad": 0},
+    )  # fmt: skip
+
+
+def _flow(tokens: Sequence[str], first: int, end: int) -> Iterator[tuple[int, int, int, str]]:
+    """(token, row, column, text) of each token, in lines of at most COLUMNS characters, broken between words."""
+    row = column = 0
+    for j in range(first, end):
+        if "\n" in tokens[j]:
+            row, column = (row + 1, 0) if column else (row, 0)
+            continue
+        text = tokens[j].removeprefix(" ")
+        begins_word = tokens[j].startswith(" ")
+        if begins_word and column + 1 + _word_length(tokens, j, end) > COLUMNS:
+            row, column = row + 1, 0
+        column += begins_word and column > 0
+        yield j, row, column, text
+        column += len(text)
+
+
+def _word_length(tokens: Sequence[str], start: int, end: int) -> int:
+    """Characters of the word that begins at ``start``: its tokens up to the next that begins with a space."""
+    length = len(tokens[start].removeprefix(" "))
+    for token in tokens[start + 1 : end]:
+        if token[:1] in (" ", "\n"):
+            break
+        length += len(token)
+    return length

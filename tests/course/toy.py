@@ -1,0 +1,55 @@
+"""A toy exercise, number 91, that needs no torch; `conftest.py` registers it."""
+
+from __future__ import annotations
+
+from fdlib.course.catalogue import Exercise
+
+SOLUTION = '''\
+"""Add and average: read the docstrings, write between the markers."""
+
+
+def total(values):
+    """The sum of the values."""
+    result = 0
+    for value in values:
+        # >>> write: add the value
+        result += value
+        # <<<
+    return result
+
+
+def mean(values):
+    """The sum of the values over their number."""
+    # >>> write: divide
+    return total(values) / len(values)
+    # <<<
+'''
+
+CHECKS = """
+from fdlib.course.checks import Check
+from fdlib.course.compare import expect_equal
+
+
+def _total(module, context):
+    values = [context.random().randrange(100) for _ in range(5)]
+    expect_equal(module.total(values), sum(values), what="total", case="5 values")
+
+
+def _mean(module, context):
+    expect_equal(module.mean([1, 2, 6]), 3.0, what="mean", case="3 values")
+
+
+def _empty(module, context):
+    expect_equal(module.total([]), 0, what="total", case="no values")
+
+
+CHECKS = (
+    Check("total", "The sum of five values.", 3, _total),
+    Check("mean", "The mean of three values.", 2, _mean),
+    Check("empty", "The sum of nothing is 0.", 1, _empty),
+)
+"""
+
+TOY = Exercise(91, "toy_sum", "Add and average", "91_toy", "python", 5, 1)
+TOY_NAME = "ex91_toy_sum.py"
+ADD, DIVIDE = "        result += value\n", "    return total(values) / len(values)\n"

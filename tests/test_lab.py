@@ -1,0 +1,154 @@
+"""`make lab` serves JupyterLab, and notebook 00 runs to its end in a browser.
+
+It runs make itself, with this environment in place of .venv, and drives a headless Chromium.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+FIRST = ROOT / "notebooks" / "00_start_here.ipynb"
+START_LIMIT_S, RUN_LIMIT_S = 120, 180
+IDLE = '.jp-Notebook-ExecutionIndicator[data-status="idle"]'
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+FLAGS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"),
+    *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
+    *("--disable-default-apps", "--disable-extensions", "--mute-audio"),
+)
+# What the page shows: how many cells have run and wait to run, and what went wrong.
+STATE = """() => {
+  const prompts = [...document.querySelectorAll('.jp-Notebook .jp-CodeCell .jp-InputPrompt')].map(p => p.innerText);
+  const texts = selector => [...document.querySelectorAll(selector)].map(e => e.innerText);
+  return {
+    ran: prompts.filter(text => /\\d/.test(text)).length,
+    waiting: prompts.filter(text => text.includes('*')).length,
+    errors: texts('[data-mime-type="application/vnd.jupyter.error"],' +
+                  '[data-mime-type="application/vnd.jupyter.stderr"]'),
+    dialogs: texts('.jp-Dialog'),
+  };
+}"""
+
+pytestmark = [pytest.mark.lab, pytest.mark.timeout(START_LIMIT_S + RUN_LIMIT_S + 60)]
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture
+def browser_path() -> str:
+    pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    found = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if found is None:
+        pytest.skip(f"none of {', '.join(BROWSERS)} is installed")
+    return found
+
+
+@pytest.fixture
+def lab_url(tmp_path):
+    """The address that `make lab` prints; the server and all it started end with the test."""
+    if shutil.which("make") is None:
+        pytest.skip("make is not installed")
+    port = free_port()
+    command = ["make", "-o", f"{sys.prefix}/.ready", "lab"]
+    command += [f"VENV={sys.prefix}", "BROWSER=0", f"PORT={port}"]
+    handed_down = ("MAKEFLAGS", "MFLAGS", "MAKEOVERRIDES", "MAKELEVEL", "PYTHON")
+    environment = {k: v for k, v in os.environ.items() if k not in handed_down}
+    for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
+        environment[name] = str(tmp_path / name)
+    log = tmp_path / "lab.log"
+    with log.open("w") as output:
+        server = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
+    try:
+        yield wait_for_address(server, log, port)
+    finally:
+        stop(server)
+
+
+def wait_for_address(server: subprocess.Popen, log: Path, port: int) -> str:
+    deadline = time.monotonic() + START_LIMIT_S
+    while time.monotonic() < deadline and server.poll() is None:
+        found = re.search(rf"http://127\.0\.0\.1:{port}/lab\S*\?token=\w+", log.read_text())
+        if found:
+            return found.group()
+        time.sleep(0.2)
+    pytest.fail(f"JupyterLab did not start:\n{log.read_text()}")
+
+
+def stop(server: subprocess.Popen) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(server.pid, number)
+            server.wait(timeout=10)
+        except ProcessLookupError:
+            return
+        except subprocess.TimeoutExpired:
+            continue
+
+
+@pytest.fixture
+def page(browser_path, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        context = playwright.chromium.launch_persistent_context(
+            tmp_path / "profile",
+            executable_path=browser_path,
+            headless=True,
+            args=list(FLAGS),
+            viewport={
+                "width": 1280,
+                "height": 20000,
+            },  # every cell is in view, so every cell is drawn
+        )
+        yield context.pages[0] if context.pages else context.new_page()
+        context.close()
+
+
+def run_all_cells(page) -> None:
+    page.locator('.lm-MenuBar-item:has-text("Run")').click()
+    page.locator('li[data-command="runmenu:run-all"]').click()
+
+
+def wait_for_the_end(page, cells: int) -> dict:
+    """Wait until every cell has run, or an error has stopped them."""
+    deadline = time.monotonic() + RUN_LIMIT_S
+    state: dict = {}
+    while time.monotonic() < deadline:
+        time.sleep(0.5)
+        state = page.evaluate(STATE)
+        if not state["waiting"] and (state["ran"] == cells or state["errors"] or state["dialogs"]):
+            page.wait_for_selector(IDLE, timeout=10_000)
+            return page.evaluate(STATE)
+    pytest.fail(f"the notebook did not come to its end, {cells} cells: {state}")
+
+
+def test_first_notebook_runs_in_the_browser(lab_url, page):
+    assert f"/tree/notebooks/{FIRST.name}" in lab_url
+    before = FIRST.read_bytes()
+    code = [c for c in nbformat.read(FIRST, as_version=4).cells if c.cell_type == "code"]
+    cells = len([cell for cell in code if cell.source.strip()])
+    page.goto(lab_url)
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
+    page.wait_for_selector(IDLE, timeout=60_000)
+    run_all_cells(page)
+    state = wait_for_the_end(page, cells)
+    assert state == {"ran": cells, "waiting": 0, "errors": [], "dialogs": []}
+    assert FIRST.read_bytes() == before
