@@ -6,7 +6,7 @@ functions, so a picture cannot show a schedule that the kernel does not run. No 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fdlib.gpus import GpuSpec, get_gpu
 from fdlib.shapes import AttentionShape
@@ -64,7 +64,7 @@ def row_block(rows: int, head_dim: int, element_bytes: int) -> int:
     key read.
 
     >>> row_block(4, 128, 2), row_block(24, 128, 2), row_block(1000, 128, 2), row_block(1000, 256,
-    2) (16, 32, 64, 32)
+    2) (16, 32, 32)
     """
     fits = MIN_ROW_BLOCK if element_bytes == 4 else MAX_ACC_ELEMENTS // _next_power_of_2(head_dim)
     return min(max(_next_power_of_2(rows), MIN_ROW_BLOCK), MAX_ROW_BLOCK, fits)
@@ -102,43 +102,19 @@ def flash_attention_programs(shape: AttentionShape, block_m: int = 128) -> int:
     Keys do not appear in it: that is the axis that it leaves alone. Source: Dao 2023,
     "FlashAttention-2", section 3.2, https://arxiv.org/abs/2307.08691.
 
-    >>> flash_attention_programs(AttentionShape(batch=1, heads_q=8, heads_kv=1, len_q=1,
-    len_kv=100_000)) 8
-    """
-    return cdiv(shape.len_q, block_m) * shape.heads_q * shape.batch
-
-
-def choose_num_splits(programs: int, key_blocks: int, num_sms: int) -> int:
-    """How many parts to cut the keys into: the grid as near to one program per SM as whole parts
-    can bring it.
-
-    ``programs`` is the grid without splitting, ``key_blocks`` the blocks of the longest sequence. A
-    part has at least four key blocks: below that the combine costs more than the shorter loop
-    saves.
-
-    >>> choose_num_splits(programs=8, key_blocks=256, num_sms=132)
-    16
-    >>> choose_num_splits(programs=128, key_blocks=256, num_sms=132)
-    1
-    """
-    if programs == 0:
-        return 1
-    nearest = (2 * num_sms + programs - 1) // (
-        2 * programs
-    )  # num_sms / programs, rounded; a half rounds down
-    return max(1, min(nearest, key_blocks // MIN_BLOCKS_PER_SPLIT))
+    >>> flash_attention_programs(AttentionShape(heads_q=8, heads_kv=1, len_kv=100_000))
 
 
 @dataclass(frozen=True)
 class SplitPlan:
-    """What Flash-Decoding launches for one shape on one GPU.
+    """What Flash-Decoding launches for one shape on a GPU of ``num_sms`` SMs.
 
     ``block_m`` and ``block_n`` are the tile (query rows, keys). The grid has ``programs`` thread
     blocks: one per sequence, key/value head, row block and split.
     """
 
     shape: AttentionShape
-    gpu: GpuSpec
+    num_sms: int
     block_m: int
     block_n: int
     num_splits: int
@@ -161,12 +137,12 @@ class SplitPlan:
     @property
     def busy_sms(self) -> int:
         """SMs that get at least one program."""
-        return min(self.programs, self.gpu.num_sms)
+        return min(self.programs, self.num_sms)
 
     @property
     def idle_fraction(self) -> float:
         """Share of the SMs that get no program at all."""
-        return 1 - self.busy_sms / self.gpu.num_sms
+        return 1 - self.busy_sms / self.num_sms
 
     @property
     def scratch_bytes(self) -> int:
@@ -177,24 +153,25 @@ class SplitPlan:
         return rows * (self.shape.head_dim + 1) * 4
 
 
-def plan_splits(shape: AttentionShape, gpu: GpuSpec | str, num_splits: int = 0) -> SplitPlan:
+def plan_splits(shape: AttentionShape, gpu: GpuSpec | str | int, num_splits: int = 0) -> SplitPlan:
     """The schedule that `fdlib.flash_decode` runs for ``shape`` on ``gpu``.
 
-    ``gpu`` is a `GpuSpec` or a name such as ``"H200"``; ``num_splits=0`` lets `choose_num_splits`
-    decide. Raises `ValueError` for an unknown GPU or a negative ``num_splits``.
+    ``gpu`` is a `GpuSpec`, a name such as ``"H200"``, or a number of SMs; ``num_splits=0`` lets
+    `choose_num_splits` decide. Raises `ValueError` for an unknown GPU or a negative ``num_splits``.
 
     >>> plan = plan_splits(AttentionShape(heads_q=8, heads_kv=1, len_kv=100_000), "H100")
     >>> plan.num_splits, plan.programs, plan.busy_sms
     (132, 132, 132)
     """
     gpu = get_gpu(gpu) if isinstance(gpu, str) else gpu
+    num_sms = gpu.num_sms if isinstance(gpu, GpuSpec) else gpu
     if isinstance(num_splits, bool) or not isinstance(num_splits, int) or num_splits < 0:
         raise ValueError(
-            f"num_splits: got {num_splits!r}, takes an int >= 0 (0 lets the heuristic choose)"
+            f"num_splits: got {num_splits!r}, takes an int >= 0 (0 lets the rule choose)"
         )
     block_m = row_block(shape.group_size * shape.len_q, shape.head_dim, shape.element_bytes)
     block_n = key_block(shape.head_dim, shape.element_bytes)
-    plan = SplitPlan(shape, gpu, block_m, block_n, num_splits=1)
+    whole = SplitPlan(shape, num_sms, block_m, block_n, num_splits=1)
     if num_splits == 0:
-        num_splits = choose_num_splits(plan.programs, cdiv(shape.len_kv, block_n), gpu.num_sms)
-    return SplitPlan(shape, gpu, block_m, block_n, num_splits)
+        num_splits = choose_num_splits(whole.programs, cdiv(shape.len_kv, block_n), num_sms)
+    return replace(whole, num_splits=num_splits)

@@ -17,8 +17,9 @@ def recorded_names() -> list[str]:
 
 
 def load_recorded(name: str) -> dict[str, Any]:
-    """One recorded run: ``gpu``, ``driver``, ``torch``, ``triton``, ``date``, ``command``, ``protocol`` and its numbers.
+    """One recorded run, as a dict: where, when and how it was made, and its numbers.
 
+    Every record has ``gpu``, ``driver``, ``torch``, ``triton``, ``python``, ``date`` and ``command``.
     Raises `ValueError` for a name that does not ship.
 
     >>> load_recorded("h200_decode")["gpu"]

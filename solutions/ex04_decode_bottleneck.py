@@ -33,7 +33,10 @@ def idle_fraction(programs, num_sms):
 
 
 def kv_bytes(batch, heads_kv, len_kv, head_dim, element_bytes=2):
-    """Bytes of the keys and the values of one layer, both together. `element_bytes` is 2 for float16 and bfloat16."""
+    """Bytes of the keys and the values of one layer, both together.
+
+    `element_bytes` is 2 for float16 and bfloat16.
+    """
     # >>> write: the bytes of K and V
     size = 2 * batch * heads_kv * len_kv * head_dim * element_bytes
     # <<<
@@ -41,7 +44,10 @@ def kv_bytes(batch, heads_kv, len_kv, head_dim, element_bytes=2):
 
 
 def flops(batch, heads_q, len_q, len_kv, head_dim):
-    """Floating point operations of q kᵀ and of p v. A product and an addition are two operations. No causal discount."""
+    """Floating point operations of q kᵀ and of p v; a product and an addition are two operations.
+
+    No discount for causal masking.
+    """
     # >>> write: the operations of the two matrix products
     operations = 2 * (2 * batch * heads_q * len_q * len_kv * head_dim)
     # <<<

@@ -10,6 +10,7 @@ import functools
 
 import torch
 
+from fdlib.attention.combine import combine_splits, launch_combine
 from fdlib.attention.flash_attention import (
     LOG2_E,
     attend_visible,
@@ -18,9 +19,10 @@ from fdlib.attention.flash_attention import (
     num_stages,
 )
 from fdlib.attention.inputs import check_num_splits, check_qkv, check_seqlens, resolve_scale
-from fdlib.device import interpreting, require_triton
+from fdlib.device import require_triton
 from fdlib.gpus import get_gpu
-from fdlib.plan import cdiv, choose_num_splits, key_block, row_block
+from fdlib.plan import SplitPlan, plan_splits
+from fdlib.shapes import AttentionShape
 
 require_triton()
 
@@ -30,9 +32,6 @@ import triton.language as tl  # noqa: E402
 __all__ = ["combine_splits", "flash_decode", "split_kv_attention"]
 
 MAX_PROGRAMS = 2**31 - 1  # CUDA's limit for the first grid axis
-
-# Splits merged per step of the combine kernel: 16 x 128 float32 are 8 KiB in flight.
-COMBINE_BLOCK = 16
 
 
 @triton.jit
@@ -97,106 +96,55 @@ def _split_kernel(
     )
 
 
-@triton.jit(do_not_specialize=["num_splits", "len_q", "heads_q"])
-def _combine_kernel(
-    OutPartial, LsePartial, Out, Lse, num_splits, len_q, heads_q, stride_os, stride_ls,
-    HEAD_DIM: tl.constexpr, BLOCK_S: tl.constexpr, BLOCK_D: tl.constexpr,
-):  # fmt: skip
-    """One program: one output row, the sum of its parts weighted by exp(lse_part - lse). An online softmax over splits."""
-    row = tl.program_id(0).to(tl.int64)  # (batch, position, head) of out
-    head, position = row % heads_q, row // heads_q % len_q
-    lse_row = (
-        row // heads_q // len_q * heads_q + head
-    ) * len_q + position  # the same row of lse (B, H_q, L_q)
-    offs_s = tl.arange(0, BLOCK_S)
-    offs_d = tl.arange(0, BLOCK_D)
-    m_i = tl.full([], float("-inf"), tl.float32)
-    l_i = tl.zeros([], tl.float32)
-    acc = tl.zeros([BLOCK_D], tl.float32)
-    for first in tl.range(0, num_splits, BLOCK_S):
-        splits = (first + offs_s).to(tl.int64)
-        lse = tl.load(
-            LsePartial + splits * stride_ls + lse_row, mask=splits < num_splits, other=float("-inf")
-        )
-        seen = lse != float(
-            "-inf"
-        )  # an empty split is the identity: its partial output is not even read
-        part_ptrs = OutPartial + splits[:, None] * stride_os + row * HEAD_DIM + offs_d[None, :]
-        part = tl.load(part_ptrs, mask=seen[:, None] & (offs_d < HEAD_DIM)[None, :], other=0.0)
-        m_new = tl.maximum(m_i, tl.max(lse, 0))
-        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
-        alpha = tl.exp(m_i - m_safe)
-        weights = tl.exp(lse - m_safe)
-        l_i = l_i * alpha + tl.sum(weights, 0)
-        acc = acc * alpha + tl.sum(weights[:, None] * part, 0)
-        m_i = m_new
-    empty = l_i == 0.0
-    l_safe = tl.where(empty, 1.0, l_i)
-    tl.store(
-        Out + row * HEAD_DIM + offs_d,
-        (acc / l_safe).to(Out.dtype.element_ty),
-        mask=offs_d < HEAD_DIM,
-    )
-    tl.store(Lse + lse_row, tl.where(empty, float("-inf"), m_i + tl.log(l_safe)))
-
-
-def _launch_split(q, k, v, out, lse, seqlens, num_splits, scale, causal):
-    """``out (S, B, L_q, H_q, D)`` and ``lse (S, B, H_q, L_q)`` of every split; S is 1 for the final output itself."""
-    batch, len_q, heads_q, head_dim = q.shape
-    heads_kv = k.shape[2]
-    block_m = row_block(heads_q // heads_kv * len_q, head_dim, q.element_size())
-    row_blocks = cdiv(heads_q // heads_kv * len_q, block_m)
-    _split_kernel[(num_splits * heads_kv * row_blocks * batch,)](
-        q, k, v, out, lse, seqlens, len_q, k.shape[1], heads_kv, num_splits, scale,
+def _launch_split(q, k, v, out, lse, seqlens, plan, scale, causal):
+    """``out (S, B, L_q, H_q, D)`` and ``lse (S, B, H_q, L_q)`` of every split: the partial results,
+    or with one split the final output itself."""
+    shape = plan.shape
+    _split_kernel[(plan.programs,)](
+        q, k, v, out, lse, seqlens, shape.len_q, shape.len_kv, shape.heads_kv, plan.num_splits, scale,
         *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *out.stride()[:4], *lse.stride()[:3],
-        GROUP=heads_q // heads_kv, CAUSAL=causal,
-        HEAD_DIM=head_dim, BLOCK_M=block_m, BLOCK_N=key_block(head_dim, q.element_size()),
-        BLOCK_D=triton.next_power_of_2(head_dim), num_warps=4, num_stages=num_stages(head_dim, q.element_size()),
+        GROUP=shape.group_size, CAUSAL=causal,
+        HEAD_DIM=shape.head_dim, BLOCK_M=plan.block_m, BLOCK_N=plan.block_n,
+        BLOCK_D=triton.next_power_of_2(shape.head_dim),
+        num_warps=4, num_stages=num_stages(shape.head_dim, shape.element_bytes),
     )  # fmt: skip
-
-
-def _launch_combine(out_partial, lse_partial, out, lse):
-    num_splits, batch, len_q, heads_q, head_dim = out_partial.shape
-    _combine_kernel[(batch * len_q * heads_q,)](
-        out_partial, lse_partial, out, lse, num_splits, len_q, heads_q, out_partial.stride(0), lse_partial.stride(0),
-        HEAD_DIM=head_dim, BLOCK_S=COMBINE_BLOCK, BLOCK_D=triton.next_power_of_2(head_dim), num_warps=4,
-    )  # fmt: skip
-
-
-def _new_partials(q: torch.Tensor, num_splits: int) -> tuple[torch.Tensor, torch.Tensor]:
-    batch, len_q, heads_q, head_dim = q.shape
-    out_partial = torch.empty(
-        num_splits, batch, len_q, heads_q, head_dim, dtype=torch.float32, device=q.device
-    )
-    lse_partial = torch.empty(
-        num_splits, batch, heads_q, len_q, dtype=torch.float32, device=q.device
-    )
-    return out_partial, lse_partial
 
 
 @functools.cache
 def _num_sms(device: torch.device) -> int:
-    """SMs to plan for: the GPU's own; an H100's under the interpreter, where any number gives the same answer."""
+    """SMs to plan for: the GPU's own; an H100's under the interpreter, where any number will do."""
     if device.type == "cuda":
         return torch.cuda.get_device_properties(device).multi_processor_count
     return get_gpu("H100").num_sms
 
 
-def _resolve_num_splits(q: torch.Tensor, k: torch.Tensor, num_splits: int) -> int:
-    group_rows = q.shape[2] // k.shape[2] * q.shape[1]
-    programs = (
-        q.shape[0]
-        * k.shape[2]
-        * cdiv(group_rows, row_block(group_rows, q.shape[3], q.element_size()))
-    )
-    if num_splits == 0:
-        key_blocks = cdiv(k.shape[1], key_block(q.shape[3], q.element_size()))
-        num_splits = choose_num_splits(programs, key_blocks, _num_sms(q.device))
-    if programs * num_splits > MAX_PROGRAMS:
-        raise ValueError(
-            f"num_splits: got {num_splits}, takes at most {MAX_PROGRAMS // programs} for this shape"
-        )
-    return num_splits
+@functools.lru_cache(maxsize=4096)
+def _plan(
+    batch, heads_q, heads_kv, len_q, len_kv, head_dim, dtype, num_sms, num_splits
+) -> SplitPlan:
+    shape = AttentionShape(
+        batch=batch, heads_q=heads_q, heads_kv=heads_kv, len_q=len_q, len_kv=len_kv,
+        head_dim=head_dim, dtype=str(dtype).removeprefix("torch."),
+    )  # fmt: skip
+    plan = plan_splits(shape, num_sms, num_splits)
+    if plan.programs > MAX_PROGRAMS:
+        most = MAX_PROGRAMS * plan.num_splits // plan.programs
+        raise ValueError(f"num_splits: got {num_splits}, takes at most {most} for this shape")
+    return plan
+
+
+def _plan_for(q: torch.Tensor, k: torch.Tensor, num_splits: int) -> SplitPlan:
+    batch, len_q, heads_q, head_dim = q.shape
+    len_kv, heads_kv = k.shape[1:3]
+    num_sms = _num_sms(q.device)
+    return _plan(batch, heads_q, heads_kv, len_q, len_kv, head_dim, q.dtype, num_sms, num_splits)
+
+
+def _new_partials(q: torch.Tensor, num_splits: int) -> tuple[torch.Tensor, torch.Tensor]:
+    batch, len_q, heads_q, head_dim = q.shape
+    new = functools.partial(torch.empty, dtype=torch.float32, device=q.device)
+    out_partial = new(num_splits, batch, len_q, heads_q, head_dim)
+    return out_partial, new(num_splits, batch, heads_q, len_q)
 
 
 def split_kv_attention(
@@ -223,47 +171,13 @@ def split_kv_attention(
     ((3, 1, 1, 4, 16), (3, 1, 4, 1))
     """
     scale, seqlens = _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, num_splits, validate)
-    num_splits = _resolve_num_splits(q, k_cache, num_splits)
-    out_partial, lse_partial = _new_partials(q, num_splits)
-    if q.numel():
-        q, k, v = (kernel_dtype(x) for x in (q, k_cache, v_cache))
-        _launch_split(q, k, v, out_partial, lse_partial, seqlens, num_splits, scale, causal)
+    if q.numel() == 0:
+        return _new_partials(q, max(num_splits, 1))
+    q, k, v = (kernel_dtype(x) for x in (q, k_cache, v_cache))
+    plan = _plan_for(q, k, num_splits)
+    out_partial, lse_partial = _new_partials(q, plan.num_splits)
+    _launch_split(q, k, v, out_partial, lse_partial, seqlens, plan, scale, causal)
     return out_partial, lse_partial
-
-
-def combine_splits(
-    out_partial: torch.Tensor, lse_partial: torch.Tensor, *, dtype: torch.dtype | None = None
-) -> tuple[torch.Tensor, torch.Tensor]:
-    """The second half of Flash-Decoding: the exact merge of the parts, one program per output row.
-
-    ``out_partial (S, B, L_q, H_q, D)`` and ``lse_partial (S, B, H_q, L_q)``, float32, contiguous.
-    Returns ``out (B, L_q, H_q, D)`` in ``dtype`` (float32 unless given) and ``lse (B, H_q, L_q)``
-    float32. A part with ``lse = -inf`` changes nothing. Raises `ValueError` or `TypeError` naming
-    the argument.
-    """
-    for name, x, dims in (("out_partial", out_partial, 5), ("lse_partial", lse_partial, 4)):
-        if not isinstance(x, torch.Tensor) or x.dtype != torch.float32:
-            raise TypeError(
-                f"{name}: got {getattr(x, 'dtype', type(x).__name__)}, takes a float32 tensor"
-            )
-        if x.dim() != dims or x.shape[0] == 0 or not x.is_contiguous():
-            raise ValueError(
-                f"{name}: got shape {tuple(x.shape)}, takes {dims} dimensions, contiguous, at least one part"
-            )
-    num_splits, batch, len_q, heads_q, head_dim = out_partial.shape
-    if tuple(lse_partial.shape) != (num_splits, batch, heads_q, len_q):
-        raise ValueError(
-            f"lse_partial: got shape {tuple(lse_partial.shape)}, takes {(num_splits, batch, heads_q, len_q)} to fit out_partial"
-        )
-    if lse_partial.device != out_partial.device:
-        raise ValueError(
-            f"lse_partial: got a tensor on {lse_partial.device}, takes {out_partial.device} as out_partial"
-        )
-    out = torch.empty(batch, len_q, heads_q, head_dim, device=out_partial.device)
-    lse = torch.empty(batch, heads_q, len_q, device=out_partial.device)
-    if out.numel():
-        _launch_combine(out_partial, lse_partial, out, lse)
-    return out if dtype is None else out.to(dtype), lse
 
 
 def flash_decode(
@@ -300,19 +214,26 @@ def flash_decode(
     torch.Size([2, 1, 8, 64])
     """
     scale, seqlens = _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, num_splits, validate)
-    num_splits = _resolve_num_splits(q, k_cache, num_splits)
-    dtype, q, k, v = q.dtype, *(kernel_dtype(x) for x in (q, k_cache, v_cache))
     batch, len_q, heads_q, _ = q.shape
     out = torch.empty_like(q, memory_format=torch.contiguous_format)
     lse = torch.empty(batch, heads_q, len_q, dtype=torch.float32, device=q.device)
-    if q.numel() and num_splits == 1:  # nothing to merge: the kernel writes the output itself
-        _launch_split(q, k, v, out[None], lse[None], seqlens, 1, scale, causal)
-    elif q.numel():
-        out_partial, lse_partial = _new_partials(q, num_splits)
-        _launch_split(q, k, v, out_partial, lse_partial, seqlens, num_splits, scale, causal)
-        _launch_combine(out_partial, lse_partial, out, lse)
-    out = out.to(dtype)
+    if q.numel():
+        _decode(q, k_cache, v_cache, out, lse, seqlens, num_splits, scale, causal)
     return (out, lse) if return_lse else out
+
+
+def _decode(q, k, v, out, lse, seqlens, num_splits, scale, causal):
+    computed = kernel_dtype(out)  # out itself, but for bfloat16 under the interpreter
+    q, k, v = (kernel_dtype(x) for x in (q, k, v))
+    plan = _plan_for(q, k, num_splits)
+    if plan.num_splits == 1:  # nothing to merge: the kernel writes the output itself
+        _launch_split(q, k, v, computed[None], lse[None], seqlens, plan, scale, causal)
+    else:
+        out_partial, lse_partial = _new_partials(q, plan.num_splits)
+        _launch_split(q, k, v, out_partial, lse_partial, seqlens, plan, scale, causal)
+        launch_combine(out_partial, lse_partial, computed, lse)
+    if computed is not out:
+        out.copy_(computed)
 
 
 def _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, num_splits, validate):

@@ -202,7 +202,7 @@ def assert_close(out: torch.Tensor, lse: torch.Tensor | None, expected: Expected
 @contextmanager
 def launches() -> Iterator[list[tuple[str, int]]]:
     """Record (kernel, programs) of every launch of fdlib's attention kernels: proof of which path ran."""
-    from fdlib.attention import flash_attention, flash_decoding
+    from fdlib.attention import combine, flash_attention, flash_decoding
 
     seen: list[tuple[str, int]] = []
 
@@ -214,7 +214,11 @@ def launches() -> Iterator[list[tuple[str, int]]]:
             seen.append((self.name, math.prod(grid)))
             return self.kernel[grid]
 
-    homes = {"_flash_attention_kernel": flash_attention, "_split_kernel": flash_decoding, "_combine_kernel": flash_decoding}
+    homes = {
+        "_flash_attention_kernel": flash_attention,
+        "_split_kernel": flash_decoding,
+        "_combine_kernel": combine,
+    }
     kernels = {name: getattr(home, name) for name, home in homes.items()}
     try:
         for name, home in homes.items():

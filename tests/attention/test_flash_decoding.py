@@ -12,7 +12,8 @@ import torch
 
 from attention.cases import DEVICE, LAYOUTS, Case, assert_close, build, launches, oracle
 from fdlib import AttentionShape, flash_attention, flash_decode, merge_states, plan_splits
-from fdlib.attention.flash_decoding import combine_splits, split_kv_attention
+from fdlib.attention.combine import combine_splits
+from fdlib.attention.flash_decoding import split_kv_attention
 from fdlib.device import interpreting
 from fdlib.plan import key_block, split_ranges
 

@@ -31,26 +31,34 @@ def draw_attention_words(
     ``weights[j]`` belongs to ``tokens[j]``; tokens before ``first`` and past the weights are not shown. The token at
     ``query`` has a thick frame.
     """
-    from matplotlib.patches import Rectangle
-
     order = sorted(range(first, len(weights)), key=lambda j: -weights[j])[: max(named, 0)]
     row = 0
     for j, row, column, text in _flow(tokens, first, len(weights)):
-        corner = (column - 0.15, -_LINE * row - 0.55)
-        size = {"width": len(text) + 0.3, "height": 1.1}
-        if text.strip() and weights[j] > 0:
-            ax.add_patch(Rectangle(corner, **size, facecolor=ORANGE, alpha=min(weights[j], 1.0)))
-        if j in order or j == query:
-            look = {"linewidth": 2.5 if j == query else 0.8}
-            ax.add_patch(Rectangle(corner, **size, fill=False, edgecolor=INK, **look))
-        where = {"va": "center_baseline", "family": "monospace", "fontsize": TEXT_SIZE}
-        ax.text(column, -_LINE * row, text, color=INK, **where)
+        y = -_LINE * row
+        frame = 2.5 if j == query else 0.8 if j in order else 0
+        _box(ax, column, y, len(text), weights[j], frame)
+        ax.text(
+            column, y, text, va="center_baseline", family="monospace", fontsize=TEXT_SIZE, color=INK
+        )
         if j in order:
-            _write_weight(ax, column + len(text) / 2, -_LINE * row + 0.62, weights[j])
+            _write_weight(ax, column + len(text) / 2, y + 0.62, weights[j])
     prepare(ax, title)
     ax.set(xlim=(-0.5, COLUMNS + 0.5), ylim=(-_LINE * row - 1.0, 1.9), xticks=[], yticks=[])
     ax.set_xlabel("thick frame: the query; shade and number: its weight on that word", color=GREY)
     quiet_axes(ax)
+
+
+def _box(ax: Axes, x: float, y: float, width: int, weight: float, frame: float) -> None:
+    """The shade behind a token, as strong as its weight, and its frame if it has one."""
+    from matplotlib.patches import Rectangle
+
+    corner = (x - 0.15, y - 0.55)
+    if weight > 0:
+        ax.add_patch(Rectangle(corner, width + 0.3, 1.1, facecolor=ORANGE, alpha=min(weight, 1.0)))
+    if frame:
+        ax.add_patch(
+            Rectangle(corner, width + 0.3, 1.1, fill=False, edgecolor=INK, linewidth=frame)
+        )
 
 
 def _write_weight(ax: Axes, x: float, y: float, weight: float) -> None:

@@ -1,0 +1,106 @@
+"""The second kernel of Flash-Decoding: the exact merge of the parts, one program per output row."""
+
+from __future__ import annotations
+
+import torch
+
+from fdlib.device import require_triton
+
+require_triton()
+
+import triton  # noqa: E402  (interpreter mode is chosen before triton is imported)
+import triton.language as tl  # noqa: E402
+
+__all__ = ["combine_splits", "launch_combine"]
+
+# Splits merged per step: 16 rows of 128 float32 are 8 KiB in flight.
+COMBINE_BLOCK = 16
+
+
+@triton.jit(do_not_specialize=["num_splits", "len_q", "heads_q"])
+def _combine_kernel(
+    OutPartial, LsePartial, Out, Lse, num_splits, len_q, heads_q, stride_os, stride_ls,
+    HEAD_DIM: tl.constexpr, BLOCK_S: tl.constexpr, BLOCK_D: tl.constexpr,
+):  # fmt: skip
+    """One program, one output row: an online softmax over the splits, each weighted by exp(lse)."""
+    row = tl.program_id(0).to(tl.int64)  # (batch, position, head) of out
+    head, position = row % heads_q, row // heads_q % len_q
+    lse_row = (
+        row // heads_q // len_q * heads_q + head
+    ) * len_q + position  # the same row of lse (B, H_q, L_q)
+    offs_s = tl.arange(0, BLOCK_S)
+    offs_d = tl.arange(0, BLOCK_D)
+    m_i = tl.full([], float("-inf"), tl.float32)
+    l_i = tl.zeros([], tl.float32)
+    acc = tl.zeros([BLOCK_D], tl.float32)
+    for first in tl.range(0, num_splits, BLOCK_S):
+        splits = (first + offs_s).to(tl.int64)
+        lse = tl.load(
+            LsePartial + splits * stride_ls + lse_row, mask=splits < num_splits, other=float("-inf")
+        )
+        seen = lse != float(
+            "-inf"
+        )  # an empty split is the identity: its partial output is not even read
+        part_ptrs = OutPartial + splits[:, None] * stride_os + row * HEAD_DIM + offs_d[None, :]
+        part = tl.load(part_ptrs, mask=seen[:, None] & (offs_d < HEAD_DIM)[None, :], other=0.0)
+        m_new = tl.maximum(m_i, tl.max(lse, 0))
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
+        alpha = tl.exp(m_i - m_safe)
+        weights = tl.exp(lse - m_safe)
+        l_i = l_i * alpha + tl.sum(weights, 0)
+        acc = acc * alpha + tl.sum(weights[:, None] * part, 0)
+        m_i = m_new
+    empty = l_i == 0.0
+    l_safe = tl.where(empty, 1.0, l_i)
+    tl.store(
+        Out + row * HEAD_DIM + offs_d,
+        (acc / l_safe).to(Out.dtype.element_ty),
+        mask=offs_d < HEAD_DIM,
+    )
+    tl.store(Lse + lse_row, tl.where(empty, float("-inf"), m_i + tl.log(l_safe)))
+
+
+def launch_combine(
+    out_partial: torch.Tensor, lse_partial: torch.Tensor, out: torch.Tensor, lse: torch.Tensor
+) -> None:
+    """Run the kernel on checked, contiguous tensors; ``out`` may have any dtype."""
+    num_splits, batch, len_q, heads_q, head_dim = out_partial.shape
+    _combine_kernel[(batch * len_q * heads_q,)](
+        out_partial, lse_partial, out, lse, num_splits, len_q, heads_q, out_partial.stride(0), lse_partial.stride(0),
+        HEAD_DIM=head_dim, BLOCK_S=COMBINE_BLOCK, BLOCK_D=triton.next_power_of_2(head_dim), num_warps=4,
+    )  # fmt: skip
+
+
+def combine_splits(
+    out_partial: torch.Tensor, lse_partial: torch.Tensor, *, dtype: torch.dtype | None = None
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """The second half of Flash-Decoding: the exact merge of the parts, one program per output row.
+
+    ``out_partial (S, B, L_q, H_q, D)`` and ``lse_partial (S, B, H_q, L_q)``, float32, contiguous.
+    Returns ``out (B, L_q, H_q, D)`` in ``dtype`` (float32 unless given) and ``lse (B, H_q, L_q)``
+    float32. A part with ``lse = -inf`` changes nothing. Raises `ValueError` or `TypeError` naming
+    the argument.
+    """
+    for name, x, dims in (("out_partial", out_partial, 5), ("lse_partial", lse_partial, 4)):
+        if not isinstance(x, torch.Tensor) or x.dtype != torch.float32:
+            raise TypeError(
+                f"{name}: got {getattr(x, 'dtype', type(x).__name__)}, takes a float32 tensor"
+            )
+        if x.dim() != dims or x.shape[0] == 0 or not x.is_contiguous():
+            raise ValueError(
+                f"{name}: got shape {tuple(x.shape)}, takes {dims} dimensions, contiguous, at least one part"
+            )
+    num_splits, batch, len_q, heads_q, head_dim = out_partial.shape
+    fitting = (num_splits, batch, heads_q, len_q)
+    if tuple(lse_partial.shape) != fitting:
+        got = tuple(lse_partial.shape)
+        raise ValueError(f"lse_partial: got shape {got}, takes {fitting} to fit out_partial")
+    if lse_partial.device != out_partial.device:
+        raise ValueError(
+            f"lse_partial: got a tensor on {lse_partial.device}, takes {out_partial.device} as out_partial"
+        )
+    out = torch.empty(batch, len_q, heads_q, head_dim, device=out_partial.device)
+    lse = torch.empty(batch, heads_q, len_q, device=out_partial.device)
+    if out.numel():
+        launch_combine(out_partial, lse_partial, out, lse)
+    return out if dtype is None else out.to(dtype), lse

@@ -1,0 +1,160 @@
+"""Checks of exercise 03, and memory that remembers whether a kernel wrote it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from fdlib.course.checks import Check, CheckContext
+from fdlib.course.checks.ex01 import (
+    LSE_AXES,
+    OUT_AXES,
+    call,
+    describe,
+    oracle,
+    random_qkv,
+    unchanged,
+)
+from fdlib.course.compare import Mismatch, expect_close
+from fdlib.device import kernel_device
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["CHECKS", "expect_written", "unwritten_memory"]
+
+
+@contextlib.contextmanager
+def unwritten_memory() -> Iterator[None]:
+    """In the block, `torch.empty` and `torch.empty_like` give NaNs that `expect_written` knows."""
+    import torch
+
+    def marked(make: Any) -> Any:
+        def make_marked(*args: Any, **kw: Any) -> torch.Tensor:
+            tensor = make(*args, **kw)
+            if tensor.dtype in (torch.float16, torch.float32):
+                bits, mark = _bits(tensor)
+                bits.fill_(mark)
+            return tensor
+
+        return make_marked
+
+    with (
+        mock.patch.object(torch, "empty", marked(torch.empty)),
+        mock.patch.object(torch, "empty_like", marked(torch.empty_like)),
+    ):
+        yield
+
+
+def expect_written(tensor: Any, *, what: str, case: str, axes: tuple[str, ...]) -> None:
+    """Raise `Mismatch` if an element still holds what `unwritten_memory` put there."""
+    import torch
+
+    if not isinstance(tensor, torch.Tensor) or tensor.dtype not in (torch.float16, torch.float32):
+        return  # `expect_close` says more about this
+    bits, mark = _bits(tensor)
+    missing = (bits == mark).cpu()
+    if missing.any():
+        index = missing.nonzero()[0].tolist()
+        first = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
+        raise Mismatch(
+            f"{what} was not written everywhere, for {case}: "
+            f"{int(missing.sum())} of {missing.numel()} elements are missing.\nFirst at {first}."
+        )
+
+
+def _bits(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
+    """The tensor as integers, and those of a NaN that no arithmetic makes."""
+    import torch
+
+    half = tensor.dtype == torch.float16
+    return tensor.view(torch.int16 if half else torch.int32), 0x7EAD if half else 0x7FCADEAD
+
+
+def _expect_attention(
+    module: ModuleType,
+    context: CheckContext,
+    *,
+    causal: bool = False,
+    blocks: tuple[int, int] = (32, 32),
+    tol: float | None = None,
+    v_times: float = 1.0,
+    **sizes: Any,
+) -> None:
+    q, k, v = random_qkv(context.generator(), device=kernel_device(), **sizes)
+    v.mul_(v_times)
+    dtype = str(q.dtype).removeprefix("torch.")
+    case = describe(q, k, dtype, "causal" if causal else "", "blocks of {} by {}".format(*blocks))
+    with unchanged(case, q=q, k=k, v=v), unwritten_memory():
+        block_m, block_n = blocks
+        out, lse = call(
+            module, "flash_attention", q, k, v, causal=causal, block_m=block_m, block_n=block_n
+        )
+    for name, got, axes in (("out", out, OUT_AXES), ("lse", lse, LSE_AXES)):
+        expect_written(got, what=name, case=case, axes=axes)
+    want_out, want_lse = oracle(q, k, v, causal=causal)
+    expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES, atol=tol, rtol=tol)
+    expect_close(out, want_out, what="out", case=case, axes=OUT_AXES, atol=tol, rtol=tol)
+
+
+def _one_block(module: ModuleType, context: CheckContext) -> None:
+    sizes = {"batch": 2, "len_q": 32, "len_kv": 32, "heads_q": 3}
+    _expect_attention(module, context, **sizes)
+    _expect_attention(module, context, packed=True, **sizes)
+
+
+def _tail(module: ModuleType, context: CheckContext) -> None:
+    for len_q, len_kv in ((1, 1), (5, 15), (17, 7)):
+        sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
+        _expect_attention(module, context, blocks=(16, 16), **sizes)
+    sizes = {"batch": 1, "len_q": 3, "len_kv": 11, "heads_q": 2, "level": -200}
+    _expect_attention(module, context, blocks=(16, 16), tol=2e-4, **sizes)
+
+
+def _many_blocks(module: ModuleType, context: CheckContext) -> None:
+    for len_q, len_kv in ((35, 64), (16, 17), (9, 53)):
+        sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 3}
+        _expect_attention(module, context, blocks=(16, 16), **sizes)
+    sizes = {"batch": 1, "len_q": 20, "len_kv": 70, "heads_q": 2, "head_dim": 64}
+    _expect_attention(module, context, blocks=(16, 32), **sizes)
+
+
+def _large_scores(module: ModuleType, context: CheckContext) -> None:
+    for level in (200, -200):
+        sizes = {"batch": 2, "len_q": 5, "len_kv": 45, "heads_q": 2, "level": level}
+        _expect_attention(module, context, blocks=(16, 16), tol=2e-4, **sizes)
+
+
+def _causal(module: ModuleType, context: CheckContext) -> None:
+    for len_q, len_kv in ((40, 40), (19, 50), (1, 33)):
+        sizes = {"batch": 1, "len_q": len_q, "len_kv": len_kv, "heads_q": 3}
+        _expect_attention(module, context, causal=True, blocks=(16, 16), **sizes)
+    sizes = {"batch": 2, "len_q": 7, "len_kv": 20, "heads_q": 2, "level": -200}
+    _expect_attention(module, context, causal=True, blocks=(16, 16), tol=2e-4, **sizes)
+
+
+def _empty_rows(module: ModuleType, context: CheckContext) -> None:
+    for len_q, len_kv, causal in ((41, 23, True), (3, 0, False)):
+        sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
+        _expect_attention(module, context, causal=causal, blocks=(16, 16), **sizes)
+
+
+def _float16(module: ModuleType, context: CheckContext) -> None:
+    sizes = {"batch": 2, "len_q": 6, "len_kv": 90, "heads_q": 3, "dtype": "float16"}
+    _expect_attention(module, context, causal=True, **sizes)
+    # l times out is beyond 65504, the largest float16: the sums have to be float32.
+    _expect_attention(module, context, v_times=8000.0, tol=1e-2, **sizes)
+
+
+CHECKS = (
+    Check("one-block", "One full block of keys: scores, weights, output and LSE.", 2, _one_block),
+    Check("tail", "A last block that is not full: nothing past the last key counts.", 1, _tail),
+    Check("many-blocks", "Several blocks of keys, the largest score in a late one.", 2, _many_blocks),
+    Check("large-scores", "Scores near 200 and near -200 neither overflow nor vanish.", 1, _large_scores),
+    Check("causal", "With causal=True no query sees a key that comes after it.", 2, _causal),
+    Check("empty-rows", "A query that sees no key gives 0 and -inf.", 1, _empty_rows),
+    Check("float16", "With float16 inputs the running state stays float32.", 1, _float16),
+)

@@ -1,0 +1,137 @@
+"""Checks of exercise 05: each split against naive attention over the keys that it owns."""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from fdlib.course.checks import Check, CheckContext
+from fdlib.course.checks.ex01 import call, describe, oracle, random_qkv, unchanged
+from fdlib.course.checks.ex03 import expect_written, unwritten_memory
+from fdlib.course.compare import expect_close
+from fdlib.device import kernel_device
+from fdlib.plan import split_ranges
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["CHECKS"]
+
+_OUT_AXES = ("split", "batch", "query", "head", "dim")
+_LSE_AXES = ("split", "batch", "head", "query")
+
+
+def _inputs(context: CheckContext, **sizes: Any) -> tuple[torch.Tensor, ...]:
+    return random_qkv(context.generator(), len_q=1, device=kernel_device(), **sizes)
+
+
+def _run(
+    module: ModuleType, qkv: tuple[torch.Tensor, ...], num_splits: int, block_n: int
+) -> tuple[str, Any, Any]:
+    """The case in words, and what the learner's split_kv returned for it."""
+    q, k, v = qkv
+    dtype = str(q.dtype).removeprefix("torch.")
+    case = describe(q, k, dtype, f"{num_splits} splits" if num_splits > 1 else "1 split")
+    case += f", blocks of {block_n}"
+    with unchanged(case, q=q, k=k, v=v), unwritten_memory():
+        returns = ("out_partial", "lse_partial")
+        out, lse = call(module, "split_kv", q, k, v, num_splits, block_n, returns=returns)
+    return case, out, lse
+
+
+def _expect_splits(
+    module: ModuleType,
+    context: CheckContext,
+    num_splits: int,
+    *,
+    block_n: int = 16,
+    tol: float | None = None,
+    **sizes: Any,
+) -> None:
+    import torch
+
+    q, k, v = _inputs(context, **sizes)
+    case, out, lse = _run(module, (q, k, v), num_splits, block_n)
+    ranges = split_ranges(k.shape[1], num_splits, block_n)
+    parts = [oracle(q.float(), k[:, start:end], v[:, start:end]) for start, end in ranges]
+    want_out, want_lse = (torch.stack(x).cpu() for x in zip(*parts, strict=True))
+    expect_written(out, what="out_partial", case=case, axes=_OUT_AXES)
+    expect_written(lse, what="lse_partial", case=case, axes=_LSE_AXES)
+    _expect_form(out, want_out, lse, want_lse, case)
+    for split, (start, end) in enumerate(ranges):
+        owned = f"which owns keys {start} to {end - 1}" if start < end else "which owns no keys"
+        where = f"split {split} of {num_splits}, {owned}, for {case}" if num_splits > 1 else case
+        for name, got, want, axes in (
+            ("lse_partial", lse, want_lse, _LSE_AXES),
+            ("out_partial", out, want_out, _OUT_AXES),
+        ):
+            expect_close(
+                got[split], want[split], what=name, case=where, axes=axes[1:], atol=tol, rtol=tol
+            )
+
+
+def _expect_form(
+    out: Any, want_out: torch.Tensor, lse: Any, want_lse: torch.Tensor, case: str
+) -> None:
+    """Shape and dtype of both, before they are compared split by split."""
+    inf = float("inf")
+    for name, got, want, axes in (
+        ("out_partial", out, want_out, _OUT_AXES),
+        ("lse_partial", lse, want_lse, _LSE_AXES),
+    ):
+        if not getattr(got, "shape", None) == want.shape or got.dtype != want.dtype:
+            expect_close(got, want, what=name, case=case, axes=axes, atol=inf)
+
+
+def _grid(module: ModuleType, context: CheckContext) -> None:
+    for num_splits, batch, heads in ((2, 3, 4), (5, 2, 3), (1, 4, 2)):
+        q, k, v = _inputs(context, batch=batch, len_kv=96, heads_q=heads)
+        case, out, lse = _run(module, (q, k, v), num_splits, 16)
+        expect_written(out, what="out_partial", case=case, axes=_OUT_AXES)
+        expect_written(lse, what="lse_partial", case=case, axes=_LSE_AXES)
+
+
+def _one_split(module: ModuleType, context: CheckContext) -> None:
+    for len_kv in (32, 1, 15, 49):
+        _expect_splits(module, context, 1, batch=2, len_kv=len_kv, heads_q=3)
+
+
+def _several_splits(module: ModuleType, context: CheckContext) -> None:
+    for num_splits, len_kv in ((3, 96), (2, 17), (4, 79), (5, 127)):
+        _expect_splits(module, context, num_splits, batch=1, len_kv=len_kv, heads_q=2)
+    sizes = {"batch": 2, "len_kv": 230, "heads_q": 2, "head_dim": 64, "packed": True}
+    _expect_splits(module, context, 3, block_n=32, **sizes)
+
+
+def _groups(module: ModuleType, context: CheckContext) -> None:
+    for heads_q, heads_kv in ((6, 3), (6, 2), (3, 1)):
+        sizes = {"batch": 2, "len_kv": 37, "heads_q": heads_q, "heads_kv": heads_kv}
+        _expect_splits(module, context, 2, **sizes)
+
+
+def _empty_splits(module: ModuleType, context: CheckContext) -> None:
+    for num_splits, len_kv in ((5, 20), (7, 47), (2, 1), (2, 0)):
+        sizes = {"batch": 2, "len_kv": len_kv, "heads_q": 2, "heads_kv": 1}
+        _expect_splits(module, context, num_splits, **sizes)
+
+
+def _large_scores(module: ModuleType, context: CheckContext) -> None:
+    for level in (200, -200):
+        sizes = {"batch": 2, "len_kv": 75, "heads_q": 2, "level": level}
+        _expect_splits(module, context, 2, tol=2e-4, **sizes)
+
+
+def _float16(module: ModuleType, context: CheckContext) -> None:
+    sizes = {"batch": 2, "len_kv": 150, "heads_q": 4, "heads_kv": 2, "dtype": "float16"}
+    _expect_splits(module, context, 3, block_n=32, **sizes)
+
+
+CHECKS = (
+    Check("grid", "Every split, sequence and head has a program that writes its part.", 1, _grid),
+    Check("one-split", "One split is attention over all keys, full blocks or not.", 2, _one_split),
+    Check("several-splits", "Each split covers the keys that it owns, and no others.", 2, _several_splits),
+    Check("groups", "Query heads of a group read their own key/value head.", 2, _groups),
+    Check("empty-splits", "A split without keys gives 0 and -inf.", 1, _empty_splits),
+    Check("large-scores", "Scores near 200 and near -200 neither overflow nor vanish.", 1, _large_scores),
+    Check("float16", "With float16 inputs the parts are computed and stored in float32.", 1, _float16),
+)

@@ -1,0 +1,180 @@
+"""Checks of exercise 06: merging two parts, combining any number, and Flash-Decoding complete."""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from fdlib.course.checks import Check, CheckContext
+from fdlib.course.checks.ex01 import (
+    LSE_AXES,
+    OUT_AXES,
+    call,
+    describe,
+    in_nan,
+    oracle,
+    random_qkv,
+    unchanged,
+)
+from fdlib.course.checks.ex03 import expect_written, unwritten_memory
+from fdlib.course.compare import Mismatch, expect_close
+from fdlib.device import kernel_device
+from fdlib.plan import split_ranges
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["CHECKS"]
+
+_Parts = tuple["torch.Tensor", "torch.Tensor"]
+
+
+def _parts(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, num_splits: int, *, block_n: int = 16
+) -> _Parts:
+    """Naive attention over each split's own keys: (S, B, 1, H, D) and (S, B, H, 1), float32."""
+    import torch
+
+    ranges = split_ranges(k.shape[1], num_splits, block_n)
+    parts = [oracle(q.float(), k[:, start:end], v[:, start:end]) for start, end in ranges]
+    out, lse = (torch.stack(x).to(kernel_device()) for x in zip(*parts, strict=True))
+    return out, lse
+
+
+def _expect_merge(
+    module: ModuleType, case: str, a: _Parts, b: _Parts, want: _Parts, tol: float | None = None
+) -> None:
+    (out_a, lse_a), (out_b, lse_b) = a, b
+    with unchanged(case, out_a=out_a, lse_a=lse_a, out_b=out_b, lse_b=lse_b):
+        out, lse = call(module, "merge", out_a, lse_a, out_b, lse_b)
+    axes = ("head", "batch", "dim")
+    expect_close(lse, want[1], what="lse", case=case, axes=axes[:2], atol=tol, rtol=tol)
+    expect_close(out, want[0], what="out", case=case, axes=axes, atol=tol, rtol=tol)
+
+
+def _merge_inputs(context: CheckContext, len_kv: int, level: float) -> tuple[_Parts, _Parts, _Parts]:
+    """Two parts and their whole, as (H, B, D) and (H, B): the parts hold 16 and len_kv - 16 keys."""
+    sizes = {"batch": 2, "len_q": 1, "heads_q": 5, "level": level}
+    q, k, v = random_qkv(context.generator(), len_kv=len_kv, **sizes)
+    pieces = [(0, 16), (16, len_kv), (0, len_kv)]
+    parts = [oracle(q, k[:, start:end], v[:, start:end]) for start, end in pieces]
+    a, b, whole = ((out[:, 0].transpose(0, 1), lse[:, :, 0].T) for out, lse in parts)
+    return a, b, whole
+
+
+def _merge(module: ModuleType, context: CheckContext) -> None:
+    for len_kv in (17, 90):
+        a, b, whole = _merge_inputs(context, len_kv, 0.0)
+        case = f"H 5, B 2, D 16, parts of 16 and {len_kv - 16} keys"
+        _expect_merge(module, case, a, b, whole)
+        _expect_merge(module, case + ", the larger part first", b, a, whole)
+
+
+def _merge_extremes(module: ModuleType, context: CheckContext) -> None:
+    import torch
+
+    for level in (200.0, -200.0):
+        a, b, whole = _merge_inputs(context, 50, level)
+        _expect_merge(module, f"LSEs near {level:g}", a, b, whole, tol=2e-4)
+        far_out, far_lse = torch.full_like(a[0], 7.0), a[1] - 300
+        case = f"LSEs near {level:g} and {level - 300:g}"
+        _expect_merge(module, case, a, (far_out, far_lse), a)
+        nothing = torch.zeros_like(a[0]), torch.full_like(a[1], -math.inf)
+        case = f"a part without keys and one with LSEs near {level:g}"
+        _expect_merge(module, case, nothing, a, a)
+        _expect_merge(module, case + ", exchanged", a, nothing, a)
+    _expect_merge(module, "two parts without keys", nothing, nothing, nothing)
+
+
+def _expect_combined(
+    module: ModuleType, parts: _Parts, want: _Parts, case: str, tol: float | None = None
+) -> None:
+    """Combine parts that lie in larger tensors full of NaN, so that one split too many shows."""
+    out_partial, lse_partial = in_nan(parts[0], (9, 1, 0, 2, 8)), in_nan(parts[1], (9, 2, 1, 3))
+    with (
+        unchanged(case, out_partial=out_partial, lse_partial=lse_partial),
+        unwritten_memory(),
+    ):
+        out, lse = call(module, "combine", out_partial, lse_partial)
+    expect_written(lse, what="lse", case=case, axes=LSE_AXES)
+    expect_written(out, what="out", case=case, axes=OUT_AXES)
+    expect_close(lse, want[1], what="lse", case=case, axes=LSE_AXES, atol=tol, rtol=tol)
+    expect_close(out, want[0], what="out", case=case, axes=OUT_AXES, atol=tol, rtol=tol)
+
+
+def _combine(module: ModuleType, context: CheckContext) -> None:
+    generator = context.generator()
+    for num_splits, heads in ((4, 3), (1, 2), (3, 5), (6, 2), (9, 3)):
+        sizes = {"batch": 2, "len_q": 1, "len_kv": 163, "heads_q": heads}
+        q, k, v = random_qkv(generator, **sizes)
+        case = f"{num_splits} splits of unequal size, B 2, H {heads}, D 16"
+        _expect_combined(module, _parts(q, k, v, num_splits), oracle(q, k, v), case)
+
+
+def _combine_extremes(module: ModuleType, context: CheckContext) -> None:
+    import torch
+
+    generator = context.generator()
+    for level in (200.0, -200.0):
+        sizes = {"batch": 2, "len_q": 1, "len_kv": 80, "heads_q": 3, "level": level}
+        q, k, v = random_qkv(generator, **sizes)
+        case = f"5 splits, LSEs near {level:g}"
+        _expect_combined(module, _parts(q, k, v, 5), oracle(q, k, v), case, tol=2e-4)
+    q, k, v = random_qkv(generator, batch=2, len_q=1, len_kv=35, heads_q=3)
+    case = "7 splits of which 4 have no keys"
+    _expect_combined(module, _parts(q, k, v, 7), oracle(q, k, v), case)
+    out, lse = _parts(q, k, v, 5)
+    want = oracle(q, k, v)
+    out[:, 1, :, 2], lse[:, 1, 2] = 0.0, -math.inf
+    want[0][1, :, 2], want[1][1, 2] = 0.0, -math.inf
+    case = "5 splits, none of which has keys for batch 1, head 2"
+    _expect_combined(module, (out, lse), want, case)
+    nothing = torch.zeros_like(out[:3]), torch.full_like(lse[:3], -math.inf)
+    want = torch.zeros_like(want[0]), torch.full_like(want[1], -math.inf)
+    _expect_combined(module, nothing, want, "3 splits, all without keys")
+
+
+def _flash_decode(module: ModuleType, context: CheckContext) -> None:
+    generator = context.generator()
+    for dtype, len_kv, num_splits in (("float32", 300, 3), ("float16", 70, 5), ("float32", 1, 2)):
+        sizes = {"batch": 2, "len_q": 1, "len_kv": len_kv, "heads_q": 6, "heads_kv": 2}
+        q, k, v = random_qkv(generator, dtype=dtype, device=kernel_device(), **sizes)
+        case = describe(q, k, dtype, f"{num_splits} splits")
+        with unchanged(case, q=q, k=k, v=v):
+            out, lse = call(module, "flash_decode", q, k, v, num_splits)
+        want_out, want_lse = oracle(q, k, v)
+        expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES)
+        expect_close(out, want_out, what="out", case=case, axes=OUT_AXES)
+
+
+def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
+    sizes = {"batch": 3, "len_q": 1, "len_kv": 90, "heads_q": 4, "dtype": "float16"}
+    q, k, v = random_qkv(context.generator(), device=kernel_device(), **sizes)
+    calls = []
+
+    def split_kv(*args: Any) -> _Parts:
+        calls.append(args)
+        return _parts(q, k, v, 5)
+
+    case = describe(q, k, "float16", "5 splits, split_kv passed in")
+    out, lse = call(module, "flash_decode", q, k, v, 5, split_kv=split_kv)
+    if len(calls) != 1 or len(calls[0]) != 4 or calls[0][3] != 5:
+        raise Mismatch(
+            f"flash_decode called the split_kv that was passed in {len(calls)} times, for {case}; "
+            "expected one call, split_kv(q, k, v, num_splits)."
+        )
+    want_out, want_lse = oracle(q, k, v)
+    expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES)
+    # float16 rounds by 4.9e-4. Parts that are rounded before they are combined are off by more.
+    expect_close(out, want_out, what="out", case=case, axes=OUT_AXES, rtol=6e-4, atol=1e-5)
+
+
+CHECKS = (
+    Check("merge", "Two parts merge into attention over the keys of both.", 2, _merge),
+    Check("merge-extremes", "Merging survives large LSEs and parts without keys.", 2, _merge_extremes),
+    Check("combine", "The kernel combines any number of parts.", 2, _combine),
+    Check("combine-extremes", "The kernel survives large LSEs and parts without keys.", 2, _combine_extremes),
+    Check("flash-decode", "Splitting and combining equals attention over all keys.", 1, _flash_decode),
+    Check("own-split-kv", "flash_decode uses the split_kv that it is given, and float32 parts.", 1, _own_split_kv),
+)
