@@ -57,8 +57,7 @@ def key_block(head_dim: int, element_bytes: int) -> int:
 
 
 def row_block(rows: int, head_dim: int, element_bytes: int) -> int:
-    """Query rows per tile (BLOCK_M): a power of two from 16 to 64; 16 in float32, which has no
-    tensor cores to feed.
+    """Query rows per tile (BLOCK_M): a power of two from 16 to 64, 16 in float32 (no tensor cores).
 
     A row is one query head at one query position; the rows of a group share the tile, and so each
     key read.
@@ -96,13 +95,34 @@ def split_ranges(len_kv: int, num_splits: int, block_n: int) -> list[tuple[int, 
 
 
 def flash_attention_programs(shape: AttentionShape, block_m: int = 128) -> int:
-    """Programs (thread blocks) that FlashAttention-2's forward launches: one per query block, head
-    and sequence.
+    """Programs (thread blocks) of FlashAttention-2's forward: one per query block, head, sequence.
 
     Keys do not appear in it: that is the axis that it leaves alone. Source: Dao 2023,
     "FlashAttention-2", section 3.2, https://arxiv.org/abs/2307.08691.
 
     >>> flash_attention_programs(AttentionShape(heads_q=8, heads_kv=1, len_kv=100_000))
+    8
+    """
+    return cdiv(shape.len_q, block_m) * shape.heads_q * shape.batch
+
+
+def choose_num_splits(programs: int, key_blocks: int, num_sms: int) -> int:
+    """How many parts to cut the keys into: as near to one program per SM as whole parts come.
+
+    ``programs`` is the grid without splitting, ``key_blocks`` the blocks of the longest sequence.
+    A part has at least four key blocks: below that the combine costs more than the shorter loop
+    saves.
+
+    >>> choose_num_splits(programs=8, key_blocks=256, num_sms=132)
+    16
+    >>> choose_num_splits(programs=128, key_blocks=256, num_sms=132)
+    1
+    """
+    if programs == 0:
+        return 1
+    # num_sms / programs, rounded to the nearest; a half rounds down
+    nearest = (2 * num_sms + programs - 1) // (2 * programs)
+    return max(1, min(nearest, key_blocks // MIN_BLOCKS_PER_SPLIT))
 
 
 @dataclass(frozen=True)
@@ -121,7 +141,7 @@ class SplitPlan:
 
     @property
     def row_blocks(self) -> int:
-        """Row tiles per key/value head: the group's query heads times the query positions, cut in ``block_m``."""
+        """Row tiles per key/value head: its query heads times the query positions, in tiles."""
         return cdiv(self.shape.group_size * self.shape.len_q, self.block_m)
 
     @property

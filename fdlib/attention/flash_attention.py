@@ -83,8 +83,7 @@ def attend_visible(
     q, k_base, v_base, stride_kn, stride_vn, start, end, row_limit, full_limit, scale_log2,
     HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    """``(m_i, l_i, acc)`` over keys ``start`` to ``end - 1``: whole blocks first, then the masked
-    tail.
+    """``(m_i, l_i, acc)`` over keys ``start`` to ``end - 1``: whole blocks, then the masked tail.
 
     ``full_limit``: every row sees the keys below it.
     """

@@ -97,8 +97,7 @@ def _split_kernel(
 
 
 def _launch_split(q, k, v, out, lse, seqlens, plan, scale, causal):
-    """``out (S, B, L_q, H_q, D)`` and ``lse (S, B, H_q, L_q)`` of every split: the partial results,
-    or with one split the final output itself."""
+    """Fill ``out (S, B, L_q, H_q, D)`` and ``lse (S, B, H_q, L_q)``, S = 1 being the final output."""
     shape = plan.shape
     _split_kernel[(plan.programs,)](
         q, k, v, out, lse, seqlens, shape.len_q, shape.len_kv, shape.heads_kv, plan.num_splits, scale,
@@ -158,8 +157,7 @@ def split_kv_attention(
     causal: bool = True,
     validate: bool = False,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """The first half of Flash-Decoding: attention over each of ``num_splits`` parts of the keys, on
-    its own.
+    """The first half of Flash-Decoding: attention over each of ``num_splits`` parts of the keys.
 
     Arguments are those of `flash_decode`. Returns ``out_partial (S, B, L_q, H_q, D)`` and
     ``lse_partial (S, B, H_q, L_q)``, both float32, S the number of splits; each part is normalised

@@ -103,8 +103,7 @@ def online_softmax_attention(
 def merge_states(
     outs: Sequence[torch.Tensor] | torch.Tensor, lses: Sequence[torch.Tensor] | torch.Tensor
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Attention over all keys from attention over parts of them: exact, any number of parts, any
-    order.
+    """Attention over all keys from attention over parts: exact, any number of parts, any order.
 
     ``outs``: n tensors ``(B, L_q, H_q, D)``; ``lses``: n tensors ``(B, H_q, L_q)``, natural log. A
     part with ``lse = -inf`` saw no key and changes nothing, whatever its ``out`` holds. Returns
