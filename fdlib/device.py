@@ -10,8 +10,13 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+from contextlib import AbstractContextManager, nullcontext
+from typing import TYPE_CHECKING
 
-__all__ = ["choose_mode", "interpreting", "kernel_device", "require_triton"]
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["choose_mode", "interpreting", "kernel_device", "launching_on", "require_triton"]
 
 _VARIABLE = "TRITON_INTERPRET"
 _TRUE = ("1", "true", "on")  # what Triton itself reads as true
@@ -58,6 +63,13 @@ def kernel_device() -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() and not interpreting() else "cpu"
+
+
+def launching_on(x: torch.Tensor) -> AbstractContextManager[object]:
+    """A context in which kernels are launched on the GPU that holds ``x``: Triton takes the current one."""
+    import torch
+
+    return torch.cuda.device(x.device) if x.is_cuda else nullcontext()
 
 
 def _sees_gpu() -> bool:

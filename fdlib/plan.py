@@ -62,8 +62,8 @@ def row_block(rows: int, head_dim: int, element_bytes: int) -> int:
     A row is one query head at one query position; the rows of a group share the tile, and so each
     key read.
 
-    >>> row_block(4, 128, 2), row_block(24, 128, 2), row_block(1000, 128, 2), row_block(1000, 256,
-    2) (16, 32, 32)
+    >>> row_block(4, 128, 2), row_block(24, 128, 2), row_block(1000, 256, 2)
+    (16, 32, 32)
     """
     fits = MIN_ROW_BLOCK if element_bytes == 4 else MAX_ACC_ELEMENTS // _next_power_of_2(head_dim)
     return min(max(_next_power_of_2(rows), MIN_ROW_BLOCK), MAX_ROW_BLOCK, fits)

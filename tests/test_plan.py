@@ -119,7 +119,7 @@ def test_split_count_is_monotone(num_sms):
 
 @pytest.mark.parametrize("gpu", sorted(GPUS))
 def test_one_long_sequence_fills_the_gpu(gpu):
-    """At batch 1 and 64k keys at least 0.8 of the SMs have work, whatever the head count."""
+    """At batch 1 and 64k keys at least two thirds of the SMs have work, whatever the head count."""
     for heads_kv in (1, 2, 4, 8, 16, 32):
         plan = plan_splits(AttentionShape(heads_q=32, heads_kv=heads_kv, len_kv=65_536), gpu)
         assert plan.busy_sms >= 0.8 * plan.num_sms
@@ -128,6 +128,7 @@ def test_one_long_sequence_fills_the_gpu(gpu):
 def test_plan_numbers():
     shape = AttentionShape(batch=2, heads_q=12, heads_kv=2, len_q=3, len_kv=1000, head_dim=96, dtype="float16")
     plan = plan_splits(shape, "H100", num_splits=5)
+    assert plan == plan_splits(shape, get_gpu("H100"), num_splits=5) == plan_splits(shape, 132, num_splits=5)
     assert (plan.block_m, plan.block_n, plan.row_blocks) == (32, 64, 1)  # 6 heads x 3 positions in one tile
     assert plan.programs == 2 * 2 * 1 * 5
     assert (plan.busy_sms, plan.idle_fraction) == (20, 1 - 20 / 132)
@@ -138,14 +139,14 @@ def test_plan_numbers():
 
 @pytest.mark.parametrize("heads_kv", [1, 2, 4, 8])
 def test_no_batch_size_falls_off_a_cliff(heads_kv):
-    """Batch 1 to 32 at 32k keys: the busiest SM has at most 1.6 times its fair share, where splitting can help at all."""
+    """Batch 1 to 32: as long as the grid alone does not fill the GPU, splitting brings it near one program per SM.
+
+    Rounding to whole splits costs at most a third: 1.5 programs per SM wanted, one or two given.
+    """
     for batch in range(1, 33):
         plan = plan_splits(AttentionShape(batch=batch, heads_q=32, heads_kv=heads_kv, len_kv=32_768), "H200")
-        waves = cdiv(plan.programs, plan.num_sms)
-        keys_of_the_busiest = waves * max(end - start for start, end in plan.ranges)
-        fair = batch * heads_kv * plan.row_blocks * 32_768 / plan.num_sms
         if batch * heads_kv <= plan.num_sms:
-            assert keys_of_the_busiest <= 1.6 * fair, (batch, plan.num_splits)
+            assert 2 / 3 <= plan.programs / plan.num_sms <= 4 / 3, (batch, plan.num_splits)
 
 
 def test_plan_of_nothing():
@@ -182,6 +183,13 @@ def test_a_split_count_is_an_int(num_splits):
     shape = AttentionShape(heads_q=8, heads_kv=2, len_kv=100)
     with pytest.raises((ValueError, TypeError), match="num_splits: got .*, takes"):
         plan_splits(shape, "H100", num_splits)
+
+
+@pytest.mark.xfail(strict=True, reason="plan_splits takes any value as gpu; idle_fraction then divides by zero")
+@pytest.mark.parametrize("gpu", [0, -1, True, None, 1.5])
+def test_a_number_of_sms_is_a_positive_int(gpu):
+    with pytest.raises((ValueError, TypeError), match="gpu: got .*, takes"):
+        plan_splits(AttentionShape(heads_q=8, heads_kv=2, len_kv=100), gpu)
 
 
 def test_an_unknown_gpu_is_refused():

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import torch
 
-from fdlib.device import require_triton
+from fdlib.device import launching_on, require_triton
 
 require_triton()
 
@@ -65,10 +65,13 @@ def launch_combine(
 ) -> None:
     """Run the kernel on checked, contiguous tensors; ``out`` may have any dtype."""
     num_splits, batch, len_q, heads_q, head_dim = out_partial.shape
-    _combine_kernel[(batch * len_q * heads_q,)](
-        out_partial, lse_partial, out, lse, num_splits, len_q, heads_q, out_partial.stride(0), lse_partial.stride(0),
-        HEAD_DIM=head_dim, BLOCK_S=COMBINE_BLOCK, BLOCK_D=triton.next_power_of_2(head_dim), num_warps=4,
-    )  # fmt: skip
+    with launching_on(out):
+        _combine_kernel[(batch * len_q * heads_q,)](
+            out_partial, lse_partial, out, lse, num_splits, len_q, heads_q,
+            out_partial.stride(0), lse_partial.stride(0),
+            HEAD_DIM=head_dim, BLOCK_S=COMBINE_BLOCK, BLOCK_D=triton.next_power_of_2(head_dim),
+            num_warps=4,
+        )  # fmt: skip
 
 
 def combine_splits(

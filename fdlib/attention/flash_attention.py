@@ -8,7 +8,7 @@ from __future__ import annotations
 import torch
 
 from fdlib.attention.inputs import check_qkv, resolve_scale
-from fdlib.device import interpreting, require_triton
+from fdlib.device import interpreting, launching_on, require_triton
 from fdlib.plan import cdiv, key_block, row_block
 
 require_triton()
@@ -92,18 +92,18 @@ def attend_visible(
     acc = tl.zeros([BLOCK_M, BLOCK_D], tl.float32)
     whole = tl.maximum(tl.minimum(end, full_limit) - start, 0) // BLOCK_N * BLOCK_N
     m_i, l_i, acc = attend_keys(
-        q, m_i, l_i, acc, k_base, v_base, stride_kn, stride_vn, start, start + whole, row_limit, scale_log2,
-        HEAD_DIM, BLOCK_N, BLOCK_D, MASKED=False,
+        q, m_i, l_i, acc, k_base, v_base, stride_kn, stride_vn, start, start + whole,
+        row_limit, scale_log2, HEAD_DIM, BLOCK_N, BLOCK_D, MASKED=False,
     )  # fmt: skip
     return attend_keys(
-        q, m_i, l_i, acc, k_base, v_base, stride_kn, stride_vn, start + whole, end, row_limit, scale_log2,
-        HEAD_DIM, BLOCK_N, BLOCK_D, MASKED=True,
+        q, m_i, l_i, acc, k_base, v_base, stride_kn, stride_vn, start + whole, end,
+        row_limit, scale_log2, HEAD_DIM, BLOCK_N, BLOCK_D, MASKED=True,
     )  # fmt: skip
 
 
 @triton.jit
 def finalize_rows(m_i, l_i, acc):
-    """Output rows and their LSE (natural log): the one division, at the very end. 0 and -inf for a row without keys."""
+    """Output rows and LSE (natural log): the one division, at the very end. No key: 0 and -inf."""
     empty = l_i == 0.0
     l_safe = tl.where(empty, 1.0, l_i)
     lse = tl.where(empty, float("-inf"), (m_i + tl.log2(l_safe)) * LN_2)
@@ -117,13 +117,13 @@ def _flash_attention_kernel(
     GROUP: tl.constexpr, CAUSAL: tl.constexpr,
     HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    """One program: one block of queries of one head of one sequence, against all the keys that they see."""
+    """One program: one block of queries of one head, against all the keys that they see."""
     row_blocks = tl.cdiv(len_q, BLOCK_M)
     pid = tl.program_id(0)
     m_start = (
         row_blocks - 1 - pid % row_blocks
     ) * BLOCK_M  # longest rows first: causal blocks differ in work
-    head = pid // row_blocks % heads_q
+    head = (pid // row_blocks % heads_q).to(tl.int64)
     batch = (pid // row_blocks // heads_q).to(tl.int64)
 
     offs_m = m_start + tl.arange(0, BLOCK_M)
@@ -143,8 +143,9 @@ def _flash_attention_kernel(
     end = tl.maximum(tl.minimum(hidden + m_start + BLOCK_M, len_kv), 0)
     full_limit = tl.minimum(hidden + 1 + m_start, len_kv)
     m_i, l_i, acc = attend_visible(
-        q, K + batch * stride_kb + head // GROUP * stride_kh, V + batch * stride_vb + head // GROUP * stride_vh,
-        stride_kn, stride_vn, 0, end, row_limit, full_limit, scale * LOG2_E, HEAD_DIM, BLOCK_M, BLOCK_N, BLOCK_D,
+        q, K + batch * stride_kb + head_kv * stride_kh, V + batch * stride_vb + head_kv * stride_vh,
+        stride_kn, stride_vn, 0, end, row_limit, full_limit, scale * LOG2_E,
+        HEAD_DIM, BLOCK_M, BLOCK_N, BLOCK_D,
     )  # fmt: skip
 
     out, lse = finalize_rows(m_i, l_i, acc)
@@ -184,18 +185,19 @@ def flash_attention(
     q, k, v, out_kernel = (kernel_dtype(x) for x in (q, k, v, out))
     block_m = row_block(len_q, head_dim, q.element_size())
     block_n = key_block(head_dim, q.element_size())
-    _flash_attention_kernel[(cdiv(len_q, block_m) * heads_q * batch,)](
-        q, k, v, out_kernel, lse, len_q, k.shape[1], heads_q, scale,
-        *q.stride()[:3], *k.stride()[:3], *v.stride()[:3],
-        GROUP=heads_q // k.shape[2], CAUSAL=causal,
-        HEAD_DIM=head_dim, BLOCK_M=block_m, BLOCK_N=block_n, BLOCK_D=triton.next_power_of_2(head_dim),
-        num_warps=4, num_stages=num_stages(head_dim, q.element_size()),
-    )  # fmt: skip
+    with launching_on(q):
+        _flash_attention_kernel[(cdiv(len_q, block_m) * heads_q * batch,)](
+            q, k, v, out_kernel, lse, len_q, k.shape[1], heads_q, scale,
+            *q.stride()[:3], *k.stride()[:3], *v.stride()[:3],
+            GROUP=heads_q // k.shape[2], CAUSAL=causal,
+            HEAD_DIM=head_dim, BLOCK_M=block_m, BLOCK_N=block_n,
+            BLOCK_D=triton.next_power_of_2(head_dim), num_warps=4, num_stages=num_stages(head_dim, q.element_size()),
+        )  # fmt: skip
     return out_kernel.to(out.dtype), lse
 
 
 def kernel_dtype(x: torch.Tensor) -> torch.Tensor:
-    """``x``, or its float32 copy where bfloat16 meets the interpreter: its bfloat16 arithmetic works on raw bits."""
+    """``x``, or its float32 copy where bfloat16 meets the interpreter, which computes it wrongly."""
     return x.float() if interpreting() and x.dtype == torch.bfloat16 else x
 
 

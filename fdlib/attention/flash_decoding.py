@@ -19,7 +19,7 @@ from fdlib.attention.flash_attention import (
     num_stages,
 )
 from fdlib.attention.inputs import check_num_splits, check_qkv, check_seqlens, resolve_scale
-from fdlib.device import require_triton
+from fdlib.device import launching_on, require_triton
 from fdlib.gpus import get_gpu
 from fdlib.plan import SplitPlan, plan_splits
 from fdlib.shapes import AttentionShape
@@ -51,16 +51,15 @@ def _split_kernel(
     GROUP: tl.constexpr, CAUSAL: tl.constexpr,
     HEAD_DIM: tl.constexpr, BLOCK_M: tl.constexpr, BLOCK_N: tl.constexpr, BLOCK_D: tl.constexpr,
 ):  # fmt: skip
-    """One program: the query rows of one key/value head of one sequence, against one split of the keys."""
+    """One program: the rows of one key/value head of one sequence, against one split of the keys."""
     pid = tl.program_id(0)  # one axis: the others end at 65,535
     split = pid % num_splits
-    head_kv = pid // num_splits % heads_kv
+    head_kv = (pid // num_splits % heads_kv).to(tl.int64)  # offsets pass 2^31 in long caches
     row_blocks = tl.cdiv(len_q * GROUP, BLOCK_M)
     row_start = pid // num_splits // heads_kv % row_blocks * BLOCK_M
     batch = (pid // num_splits // heads_kv // row_blocks).to(tl.int64)
 
-    # A row is one query head of the group at one query position: all rows share every key that is
-    # read.
+    # A row is one query head of the group at one position: all rows share every key that is read.
     rows = row_start + tl.arange(0, BLOCK_M)
     position = (rows // GROUP).to(tl.int64)
     head = head_kv * GROUP + rows % GROUP
@@ -70,20 +69,20 @@ def _split_kernel(
     q_rows = Q + batch * stride_qb + position * stride_qm + head * stride_qh
     q = tl.load(q_rows[:, None] + offs_d[None, :], mask=in_tile, other=0.0)
 
+    # A length that the cache cannot have gives NaN, and reads nothing.
     length = tl.load(CacheSeqlens + batch) if CacheSeqlens is not None else len_kv
-    valid = (length >= 0) & (
-        length <= len_kv
-    )  # a length that the cache cannot have gives NaN, and reads nothing
+    valid = (length >= 0) & (length <= len_kv)
     length = tl.where(valid, length, 0).to(tl.int32)
     start, end = _split_range(length, num_splits, split, BLOCK_N)
-    hidden = (
-        length - len_q if CAUSAL else length
-    )  # bottom-right: position i sees i + 1 keys more than this
+
+    # Causal, bottom-right: position i sees i + 1 keys more than this.
+    hidden = length - len_q if CAUSAL else length
     row_limit = tl.minimum(hidden + 1 + rows // GROUP, length)
     full_limit = tl.minimum(hidden + 1 + row_start // GROUP, length)
     m_i, l_i, acc = attend_visible(
         q, K + batch * stride_kb + head_kv * stride_kh, V + batch * stride_vb + head_kv * stride_vh,
-        stride_kn, stride_vn, start, end, row_limit, full_limit, scale * LOG2_E, HEAD_DIM, BLOCK_M, BLOCK_N, BLOCK_D,
+        stride_kn, stride_vn, start, end, row_limit, full_limit, scale * LOG2_E,
+        HEAD_DIM, BLOCK_M, BLOCK_N, BLOCK_D,
     )  # fmt: skip
 
     out, lse = finalize_rows(m_i, l_i, acc)
@@ -91,22 +90,23 @@ def _split_kernel(
     lse = tl.where(valid, lse, float("nan"))
     out_rows = Out + split * stride_os + batch * stride_ob + position * stride_om + head * stride_oh
     tl.store(out_rows[:, None] + offs_d[None, :], out.to(Out.dtype.element_ty), mask=in_tile)
-    tl.store(
-        Lse + split * stride_ls + batch * stride_lb + head * stride_lh + position, lse, mask=in_rows
-    )
+    lse_rows = Lse + split * stride_ls + batch * stride_lb + head * stride_lh + position
+    tl.store(lse_rows, lse, mask=in_rows)
 
 
 def _launch_split(q, k, v, out, lse, seqlens, plan, scale, causal):
     """Fill ``out (S, B, L_q, H_q, D)`` and ``lse (S, B, H_q, L_q)``, S = 1 being the final output."""
     shape = plan.shape
-    _split_kernel[(plan.programs,)](
-        q, k, v, out, lse, seqlens, shape.len_q, shape.len_kv, shape.heads_kv, plan.num_splits, scale,
-        *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *out.stride()[:4], *lse.stride()[:3],
-        GROUP=shape.group_size, CAUSAL=causal,
-        HEAD_DIM=shape.head_dim, BLOCK_M=plan.block_m, BLOCK_N=plan.block_n,
-        BLOCK_D=triton.next_power_of_2(shape.head_dim),
-        num_warps=4, num_stages=num_stages(shape.head_dim, shape.element_bytes),
-    )  # fmt: skip
+    with launching_on(q):
+        _split_kernel[(plan.programs,)](
+            q, k, v, out, lse, seqlens,
+            shape.len_q, shape.len_kv, shape.heads_kv, plan.num_splits, scale,
+            *q.stride()[:3], *k.stride()[:3], *v.stride()[:3], *out.stride()[:4], *lse.stride()[:3],
+            GROUP=shape.group_size, CAUSAL=causal,
+            HEAD_DIM=shape.head_dim, BLOCK_M=plan.block_m, BLOCK_N=plan.block_n,
+            BLOCK_D=triton.next_power_of_2(shape.head_dim),
+            num_warps=4, num_stages=num_stages(shape.head_dim, shape.element_bytes),
+        )  # fmt: skip
 
 
 @functools.cache

@@ -6,6 +6,8 @@ import math
 
 import torch
 
+from fdlib.device import interpreting
+
 __all__ = ["check_num_splits", "check_qkv", "check_seqlens", "resolve_scale"]
 
 MIN_HEAD_DIM, MAX_HEAD_DIM = 16, 256
@@ -62,6 +64,9 @@ def _check_sizes(
 
 
 def _check_for_kernel(name: str, x: torch.Tensor) -> None:
+    allowed = ("cpu", "cuda") if interpreting() else ("cuda",)
+    if x.device.type not in allowed:
+        raise ValueError(f"{name}: got a tensor on {x.device}, takes one on {' or '.join(allowed)}")
     if x.dtype not in KERNEL_DTYPES:
         raise TypeError(f"{name}: got {x.dtype}, takes float16, bfloat16 or float32")
     if not MIN_HEAD_DIM <= x.shape[-1] <= MAX_HEAD_DIM:

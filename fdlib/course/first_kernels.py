@@ -57,7 +57,9 @@ def row_lse_kernel(x_ptr, out_ptr, num_columns, stride_row, BLOCK: tl.constexpr)
 
 
 @triton.jit
-def row_max_kernel(x_ptr, out_ptr, num_columns, stride_row, ROWS: tl.constexpr, BLOCK: tl.constexpr):
+def row_max_kernel(
+    x_ptr, out_ptr, num_columns, stride_row, ROWS: tl.constexpr, BLOCK: tl.constexpr
+):
     rows = tl.arange(0, ROWS)  # [ROWS]
     largest = tl.full([ROWS], float("-inf"), tl.float32)
     for start in range(0, num_columns, BLOCK):

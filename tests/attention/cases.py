@@ -200,18 +200,18 @@ def assert_close(out: torch.Tensor, lse: torch.Tensor | None, expected: Expected
 
 
 @contextmanager
-def launches() -> Iterator[list[tuple[str, int]]]:
-    """Record (kernel, programs) of every launch of fdlib's attention kernels: proof of which path ran."""
+def launches() -> Iterator[list[tuple[str, tuple[int, ...]]]]:
+    """Record (kernel, grid) of every launch of fdlib's attention kernels: proof of which path ran."""
     from fdlib.attention import combine, flash_attention, flash_decoding
 
-    seen: list[tuple[str, int]] = []
+    seen: list[tuple[str, tuple[int, ...]]] = []
 
     class Spy:
         def __init__(self, name: str, kernel: object) -> None:
             self.name, self.kernel = name, kernel
 
         def __getitem__(self, grid: tuple[int, ...]) -> object:
-            seen.append((self.name, math.prod(grid)))
+            seen.append((self.name, grid))
             return self.kernel[grid]
 
     homes = {

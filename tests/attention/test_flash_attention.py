@@ -95,7 +95,7 @@ def test_the_grid_is_row_blocks_times_heads_times_batch():
     inputs = build(Case(batch=2, heads_q=4, heads_kv=2, len_q=70, len_kv=3, head_dim=16))
     with launches() as seen:
         flash_attention(inputs.q, inputs.k, inputs.v)
-    assert seen == [("flash_attention", cdiv(70, row_block(70, 16, 2)) * 4 * 2)]
+    assert seen == [("flash_attention", (cdiv(70, row_block(70, 16, 2)) * 4 * 2,))]
 
 
 def test_inputs_are_not_changed_and_runs_are_equal():

@@ -108,13 +108,13 @@ def test_empty_rows_without_a_warning(batch, len_q, len_kv, num_splits):
 def test_one_split_skips_the_combine():
     with launches() as seen:
         decode(Case(batch=2, heads_q=4, heads_kv=2, len_kv=200, num_splits=1))
-    assert seen == [("split", 2 * 2)]
+    assert seen == [("split", (2 * 2,))]
 
 
 def test_several_splits_launch_split_and_combine():
     with launches() as seen:
         decode(Case(batch=2, heads_q=4, heads_kv=2, len_q=3, len_kv=200, head_dim=32, num_splits=3))
-    assert seen == [("split", 2 * 2 * 3), ("combine", 2 * 3 * 4)]
+    assert seen == [("split", (2 * 2 * 3,)), ("combine", (2 * 3 * 4,))]
 
 
 @pytest.mark.parametrize("sizes", [{"batch": 0, "len_kv": 9}, {"len_q": 0, "len_kv": 9}])
@@ -133,7 +133,7 @@ def test_launches_what_the_plan_says(len_kv, dtype):
     plan = plan_splits(shape, "H100")
     with launches() as seen:
         decode(Case(heads_q=3, heads_kv=1, len_q=2, len_kv=len_kv, head_dim=128, dtype=dtype))
-    assert seen[0] == ("split", plan.programs)
+    assert seen[0] == ("split", (plan.programs,))
     assert len(seen) == (1 if plan.num_splits == 1 else 2)
 
 

@@ -16,12 +16,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-import fdlib  # noqa: F401  (first: it chooses how kernels run)
 import torch
+
+import fdlib  # noqa: F401  (first: it chooses how kernels run)
 from fdlib.attention.flash_attention import flash_attention
 
 sys.path.insert(0, str(Path(__file__).parent))
-from timing import provenance  # noqa: E402
+from timing import provenance
 
 SHAPES = [
     ("Llama-3.1-8B on one GPU", 32, 8, 128, 16384),
@@ -53,7 +54,9 @@ METHODS = {"naive": naive, "tiled": lambda q, k, v: flash_attention(q, k, v)[0]}
 
 
 def call_once(method, heads_q, heads_kv, head_dim, length):
-    make = lambda heads: torch.randn(1, length, heads, head_dim, device="cuda", dtype=torch.bfloat16)  # noqa: E731
+    def make(heads):
+        return torch.randn(1, length, heads, head_dim, device="cuda", dtype=torch.bfloat16)
+
     q, k, v = make(heads_q), make(heads_kv), make(heads_kv)
     METHODS[method](q, k, v)
     torch.cuda.synchronize()
@@ -64,7 +67,16 @@ def call_once(method, heads_q, heads_kv, head_dim, length):
 
 
 def profile(method, *shape):
-    command = ["ncu", "--profile-from-start", "off", "--clock-control", "none", "--csv", "--page", "raw"]
+    command = [
+        "ncu",
+        "--profile-from-start",
+        "off",
+        "--clock-control",
+        "none",
+        "--csv",
+        "--page",
+        "raw",
+    ]
     command += ["--print-units", "base", "--metrics", ",".join(METRICS.values())]
     command += [sys.executable, __file__, "--call", method, *map(str, shape)]
     result = subprocess.run(command, capture_output=True, text=True)
@@ -80,8 +92,16 @@ def main(path):
     record = provenance() | {"protocol": PROTOCOL, "rows": []}
     for model, heads_q, heads_kv, head_dim, length in SHAPES:
         for method in METHODS:
-            row = dict(model=model, method=method, heads_q=heads_q, heads_kv=heads_kv, head_dim=head_dim)
-            row |= dict(len_q=length, len_kv=length) | profile(method, heads_q, heads_kv, head_dim, length)
+            row = {
+                "model": model,
+                "method": method,
+                "heads_q": heads_q,
+                "heads_kv": heads_kv,
+                "head_dim": head_dim,
+            }
+            row |= {"len_q": length, "len_kv": length} | profile(
+                method, heads_q, heads_kv, head_dim, length
+            )
             record["rows"].append(row)
             print(row)
     Path(path).write_text(json.dumps(record, indent=1) + "\n")

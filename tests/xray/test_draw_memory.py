@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import matplotlib
 import pytest
 
@@ -57,7 +59,7 @@ def test_growth_keeps_labels_apart_that_end_together(ax):
     draw_kv_growth(ax, [0, 1], {name: [0, 5e9] for name in "ABC"}, title="same")
     places = sorted(label.get_position()[1] for label in ax.texts)
     assert len(places) == 3
-    assert min(b - a for a, b in zip(places, places[1:], strict=False)) > 0.05
+    assert min(b - a for a, b in pairwise(places)) > 0.05
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,7 @@ def test_the_largest_weights_are_written(ax):
     assert ax.get_title(loc="left") == "where it looks"
     assert sorted(numbers_of(ax)) == ["84.5%", "9.0%"]
     frames = [patch.get_linewidth() for patch in ax.patches if not patch.get_fill()]
-    assert sorted(frames) == [0.8, 0.8, 2.5]
+    assert sorted(frames) == [0.8, 0.8, 1.8]
 
 
 def test_tokens_before_first_and_after_the_weights_are_left_out(ax):

@@ -48,7 +48,9 @@ def draw_sms(ax: Axes, busy: int, num_sms: int, *, title: str) -> None:
         corner = (sm % columns, -(sm // columns))
         ax.add_patch(Rectangle(corner, 0.8, 0.8, linewidth=1, **looks[sm < busy]))
     prepare(ax, title)
-    ax.set(xlim=(-0.3, columns + 0.1), ylim=(-rows + 0.6, 1.1), aspect="equal", xticks=[], yticks=[])
+    ax.set(
+        xlim=(-0.3, columns + 0.1), ylim=(-rows + 0.6, 1.1), aspect="equal", xticks=[], yticks=[]
+    )
     quiet_axes(ax)
     handles = [Rectangle((0, 0), 1, 1, **looks[True]), Rectangle((0, 0), 1, 1, **looks[False])]
     labels = [f"busy: {busy} of {num_sms} SMs", f"idle: {num_sms - busy} of {num_sms} SMs"]

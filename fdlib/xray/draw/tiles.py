@@ -50,7 +50,9 @@ def draw_tiles(
         frame.set_clip_on(False)
         ax.add_patch(frame)
     prepare(ax, title)
-    ax.set(xlim=(0, max(width, 1)), ylim=(max(len(tiles), 1), 0), xlabel=column_label, ylabel=row_label)
+    ax.set(
+        xlim=(0, max(width, 1)), ylim=(max(len(tiles), 1), 0), xlabel=column_label, ylabel=row_label
+    )
     ax.set(aspect="equal")
     if letters:
         ax.set_xticks([column + 0.5 for column in range(width)], range(width))
@@ -60,5 +62,9 @@ def draw_tiles(
     handles = [Patch(**look, label=f"{name[0]}: {name}") for name, look in looks.items()]
     if handles:
         ax.legend(
-            handles=handles, loc="center left", bbox_to_anchor=(1.03, 0.5), frameon=False, fontsize=TEXT_SIZE + 1
+            handles=handles,
+            loc="center left",
+            bbox_to_anchor=(1.03, 0.5),
+            frameon=False,
+            fontsize=TEXT_SIZE + 1,
         )

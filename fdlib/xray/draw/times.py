@@ -61,5 +61,9 @@ def draw_times(
     quiet_axes(ax, "left", "bottom")
     if series:
         ax.legend(
-            loc="center left", bbox_to_anchor=(1.02, 0.5), frameon=False, fontsize=TEXT_SIZE, labelcolor=INK
+            loc="center left",
+            bbox_to_anchor=(1.02, 0.5),
+            frameon=False,
+            fontsize=TEXT_SIZE,
+            labelcolor=INK,
         )

@@ -42,7 +42,12 @@ def draw_traffic(ax: Axes, rows: Sequence[Row], *, title: str) -> None:
             textcoords="offset points", va="center", fontsize=TEXT_SIZE + 1, color=INK,
         )  # fmt: skip
     prepare(ax, title)
-    ax.set(xscale="log", xlim=(left, right), ylim=(len(rows) - 0.4, -0.6), xlabel="bytes moved, log scale")
+    ax.set(
+        xscale="log",
+        xlim=(left, right),
+        ylim=(len(rows) - 0.4, -0.6),
+        xlabel="bytes moved, log scale",
+    )
     ax.set_yticks(range(len(rows)), [label for label, _, _ in rows], fontsize=TEXT_SIZE + 1)
     ax.xaxis.set_major_formatter(lambda value, _: format_bytes(value))
     ax.grid(axis="x", which="major", color=PALE)

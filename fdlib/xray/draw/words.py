@@ -35,7 +35,7 @@ def draw_attention_words(
     row = 0
     for j, row, column, text in _flow(tokens, first, len(weights)):
         y = -_LINE * row
-        frame = 2.5 if j == query else 0.8 if j in order else 0
+        frame = 1.8 if j == query else 0.8 if j in order else 0
         _box(ax, column, y, len(text), weights[j], frame)
         ax.text(
             column, y, text, va="center_baseline", family="monospace", fontsize=TEXT_SIZE, color=INK
@@ -52,12 +52,12 @@ def _box(ax: Axes, x: float, y: float, width: int, weight: float, frame: float) 
     """The shade behind a token, as strong as its weight, and its frame if it has one."""
     from matplotlib.patches import Rectangle
 
-    corner = (x - 0.15, y - 0.55)
+    corner = (x - 0.25, y - 0.6)
     if weight > 0:
-        ax.add_patch(Rectangle(corner, width + 0.3, 1.1, facecolor=ORANGE, alpha=min(weight, 1.0)))
+        ax.add_patch(Rectangle(corner, width + 0.5, 1.2, facecolor=ORANGE, alpha=min(weight, 1.0)))
     if frame:
         ax.add_patch(
-            Rectangle(corner, width + 0.3, 1.1, fill=False, edgecolor=INK, linewidth=frame)
+            Rectangle(corner, width + 0.5, 1.2, fill=False, edgecolor=INK, linewidth=frame)
         )
 
 

@@ -1,0 +1,82 @@
+"""Exercise 02: softmax in one pass (torch, about 30 minutes).
+
+Read notebook 02_online_softmax first. Keys arrive block by block. You keep three running values per
+query row, and no block is ever looked at twice:
+
+    m     (..., M)      the largest score so far
+    l     (..., M)      the sum of exp(score - m) so far
+    acc   (..., M, D)   the sum of exp(score - m) * v so far, not yet divided by l
+
+"..." stands for any leading dimensions (batch, heads). M is the number of query rows, N the keys in
+one block.
+
+Write only between a line that begins with "# >>> write" and the next "# <<<".
+Check yourself: `fdlib check 2` in a terminal, or `check(2)` in the notebook.
+"""
+
+import math
+
+import torch
+
+NEG_INF = float("-inf")
+
+
+def empty_state(rows, head_dim, dtype=torch.float32):
+    """(m, l, acc) before the first key: no maximum yet, nothing summed. `rows` is the shape (..., M)."""
+    return (
+        torch.full(rows, NEG_INF, dtype=dtype),
+        torch.zeros(rows, dtype=dtype),
+        torch.zeros(*rows, head_dim, dtype=dtype),
+    )
+
+
+def update(m, l, acc, scores, v):  # noqa: E741
+    """Fold one block into the state: scores (..., M, N), already scaled, hidden ones -inf; v (...,
+    N, D).
+
+    Returns the new (m, l, acc).
+    """
+    # m_new: the largest score of old and new together. alpha: what the old sums must be multiplied
+    # with, because they were measured against m and now count against m_new; (..., M), between 0
+    # and 1. Careful: a row whose scores were all -inf until now has m = m_new = -inf, and -inf -
+    # -inf is NaN. Such a row has to keep l = 0 and acc = 0.
+    # >>> write: the new maximum and the correction factor
+    raise NotImplementedError("write: the new maximum and the correction factor")
+    # <<<
+
+    # l_new (..., M) and acc_new (..., M, D): the corrected old sums plus what this block adds.
+    # >>> write: the new sum and the new accumulator
+    raise NotImplementedError("write: the new sum and the new accumulator")
+    # <<<
+    return m_new, l_new, acc_new
+
+
+def finish(m, l, acc):  # noqa: E741
+    """(out, lse) when all blocks are folded in: out (..., M, D), lse (..., M), natural log.
+
+    A row that saw no key at all (l = 0) gives out = 0 and lse = -inf, not NaN.
+    """
+    # >>> write: the output and the LSE
+    raise NotImplementedError("write: the output and the LSE")
+    # <<<
+    return out, lse
+
+
+def attention(q, k, v, block_n):
+    """Attention in blocks of `block_n` keys, with your update: q (B, L_q, H, D), k, v (B, L_kv, H,
+    D).
+
+    Nothing to write here. Returns out (B, L_q, H, D) and lse (B, H, L_q).
+    """
+    batch, len_q, heads, head_dim = q.shape
+    q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # (B, H, L, D)
+    m, l, acc = empty_state((batch, heads, len_q), head_dim, q.dtype)  # noqa: E741
+    for start in range(0, k.shape[2], block_n):
+        k_block, v_block = k[:, :, start : start + block_n], v[:, :, start : start + block_n]
+        scores = q @ k_block.transpose(-1, -2) / math.sqrt(head_dim)  # (B, H, L_q, N)
+        m, l, acc = update(m, l, acc, scores, v_block)  # noqa: E741
+    out, lse = finish(m, l, acc)
+    return out.transpose(1, 2), lse
+
+
+# Generated from solutions/ex02_online_softmax.py; write between the markers. 2138b53f6897
