@@ -44,21 +44,18 @@ def attend_keys(
     offs_d = tl.arange(0, BLOCK_D)
     in_head = offs_d < HEAD_DIM
     guarded: tl.constexpr = MASKED or HEAD_DIM != BLOCK_D
-    k_ptrs = (
-        k_base + offs_d[:, None] + offs_n[None, :].to(tl.int64) * stride_kn
-    )  # (D, N): already transposed
-    v_ptrs = v_base + offs_n[:, None].to(tl.int64) * stride_vn + offs_d[None, :]  # (N, D)
+    wide_n = offs_n.to(tl.int64)  # past 2^31 elements an int32 offset would wrap
+    k_ptrs = k_base + offs_d[:, None] + wide_n[None, :] * stride_kn  # (D, N): already transposed
+    v_ptrs = v_base + wide_n[:, None] * stride_vn + offs_d[None, :]  # (N, D)
     for n in tl.range(start, end, BLOCK_N):
-        first = tl.cast(n, tl.int64)  # past 2^31 elements an int32 offset would wrap
+        first = tl.cast(n, tl.int64)
         in_range = offs_n < end - n
         k = _load(k_ptrs + first * stride_kn, in_head[:, None] & in_range[None, :], guarded)
         qk = tl.dot(q, k, input_precision="ieee") * scale_log2  # (M, N), float32, base 2
         if MASKED:
             qk = tl.where(n + offs_n[None, :] < row_limit[:, None], qk, float("-inf"))
         m_new = tl.maximum(m_i, tl.max(qk, 1))
-        m_safe = (
-            tl.where(m_new == float("-inf"), 0.0, m_new) if MASKED else m_new
-        )  # -inf - -inf is NaN
+        m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)  # -inf - -inf is NaN
         alpha = tl.exp2(m_i - m_safe)  # the correction factor
         p = tl.exp2(qk - m_safe[:, None])
         l_i = l_i * alpha + tl.sum(p, 1)
@@ -120,10 +117,10 @@ def _flash_attention_kernel(
     """One program: one block of queries of one head, against all the keys that they see."""
     row_blocks = tl.cdiv(len_q, BLOCK_M)
     pid = tl.program_id(0)
-    m_start = (
-        row_blocks - 1 - pid % row_blocks
-    ) * BLOCK_M  # longest rows first: causal blocks differ in work
+    # Longest rows first: causal blocks differ in work.
+    m_start = (row_blocks - 1 - pid % row_blocks) * BLOCK_M
     head = (pid // row_blocks % heads_q).to(tl.int64)
+    head_kv = head // GROUP
     batch = (pid // row_blocks // heads_q).to(tl.int64)
 
     offs_m = m_start + tl.arange(0, BLOCK_M)
@@ -136,9 +133,8 @@ def _flash_attention_kernel(
         other=0.0,
     )
 
-    hidden = (
-        len_kv - len_q if CAUSAL else len_kv
-    )  # bottom-right: query i sees i + 1 keys more than this
+    # Causal, bottom-right: query i sees i + 1 keys more than this.
+    hidden = len_kv - len_q if CAUSAL else len_kv
     row_limit = tl.minimum(hidden + 1 + offs_m, len_kv)
     end = tl.maximum(tl.minimum(hidden + m_start + BLOCK_M, len_kv), 0)
     full_limit = tl.minimum(hidden + 1 + m_start, len_kv)

@@ -20,7 +20,8 @@ __all__ += ["random_qkv", "unchanged"]
 OUT_AXES = ("batch", "query", "head", "dim")
 LSE_AXES = ("batch", "head", "query")
 CACHE_AXES = ("batch", "position", "head", "dim")
-_BEHIND = 64  # NaN keys behind the last one: at least one block of any check
+# NaN lies behind the last key, head and sequence, as far as a plausible wrong index reaches.
+_MORE_KEYS, _MORE_SEQUENCES = 64, 4
 
 
 def call(
@@ -81,11 +82,11 @@ def random_qkv(
     q, k, v = (x.to(device, getattr(torch, dtype)) for x in (q, k, v))
     q = q.permute(2, 0, 1, 3).contiguous().permute(1, 2, 0, 3)  # stored as (H, B, L, D)
     if packed:
-        both = in_nan(torch.stack([k, v], dim=2), (0, _BEHIND, 0, 0, 0))
+        both = in_nan(torch.stack([k, v], dim=2), (_MORE_SEQUENCES, _MORE_KEYS, 0, 0, 0))
         return q, both[:, :, 0], both[:, :, 1]
-    k = in_nan(k, (0, _BEHIND, 1, 0))
-    v = in_nan(v.transpose(1, 2), (0, 1, _BEHIND, 16)).transpose(1, 2)  # stored as (B, H, L, D)
-    return q, k, v
+    k = in_nan(k, (_MORE_SEQUENCES, _MORE_KEYS, 1, 0))
+    v = in_nan(v.transpose(1, 2), (_MORE_SEQUENCES, 1, _MORE_KEYS, 16))  # stored as (B, H, L, D)
+    return q, k, v.transpose(1, 2)
 
 
 def in_nan(x: torch.Tensor, behind: tuple[int, ...]) -> torch.Tensor:
@@ -200,8 +201,18 @@ def _decode(module: ModuleType, context: CheckContext) -> None:
 CHECKS = (
     Check("one-key", "With one key, lse is the scaled score and out is its value.", 1, _one_key),
     Check("all-keys", "out and lse are right where every query sees every key.", 2, _all_keys),
-    Check("large-scores", "Scores near 200 and near -200 neither overflow nor vanish.", 1, _large_scores),
+    Check(
+        "large-scores",
+        "Scores near 200 and near -200 neither overflow nor vanish.",
+        1,
+        _large_scores,
+    ),
     Check("causal", "With causal=True no query sees a key that comes after it.", 2, _causal),
-    Check("cache-write", "A step writes the new key and value into the caches in place.", 2, _cache_write),
+    Check(
+        "cache-write",
+        "A step writes the new key and value into the caches in place.",
+        2,
+        _cache_write,
+    ),
     Check("decode", "A step attends to every token so far, the new one included.", 2, _decode),
 )

@@ -144,8 +144,23 @@ def _whole(module: ModuleType, context: CheckContext) -> None:
 
 CHECKS = (
     Check("first-block", "m, l and acc are right after the first block.", 2, _first_block),
-    Check("correction", "The old sums are corrected when a later block raises the maximum.", 3, _correction),
-    Check("hidden-rows", "A row without keys keeps m = -inf, l = 0 and acc = 0, never NaN.", 2, _hidden_rows),
-    Check("finish", "finish gives the output and the LSE, and 0 and -inf for an empty row.", 2, _finish),
+    Check(
+        "correction",
+        "The old sums are corrected when a later block raises the maximum.",
+        3,
+        _correction,
+    ),
+    Check(
+        "hidden-rows",
+        "A row without keys keeps m = -inf, l = 0 and acc = 0, never NaN.",
+        2,
+        _hidden_rows,
+    ),
+    Check(
+        "finish",
+        "finish gives the output and the LSE, and 0 and -inf for an empty row.",
+        2,
+        _finish,
+    ),
     Check("whole", "Attention in blocks equals attention over all keys at once.", 1, _whole),
 )

@@ -81,11 +81,13 @@ def _expect_attention(
     causal: bool = False,
     blocks: tuple[int, int] = (32, 32),
     tol: float | None = None,
-    v_times: float = 1.0,
+    large_sums: bool = False,
     **sizes: Any,
 ) -> None:
     q, k, v = random_qkv(context.generator(), device=kernel_device(), **sizes)
-    v.mul_(v_times)
+    if large_sums:  # equal weights, v in the thousands: out is their mean, acc their sum
+        q.zero_()
+        v.abs_().mul_(4000)
     dtype = str(q.dtype).removeprefix("torch.")
     case = describe(q, k, dtype, "causal" if causal else "", "blocks of {} by {}".format(*blocks))
     with unchanged(case, q=q, k=k, v=v), unwritten_memory():
@@ -96,7 +98,9 @@ def _expect_attention(
     for name, got, axes in (("out", out, OUT_AXES), ("lse", lse, LSE_AXES)):
         expect_written(got, what=name, case=case, axes=axes)
     want_out, want_lse = oracle(q, k, v, causal=causal)
-    expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES, atol=tol, rtol=tol)
+    # float16 weights may be summed as they are multiplied: half a unit in the last place off.
+    lse_tol = 5e-4 if dtype == "float16" else tol
+    expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES, atol=lse_tol, rtol=lse_tol)
     expect_close(out, want_out, what="out", case=case, axes=OUT_AXES, atol=tol, rtol=tol)
 
 
@@ -110,13 +114,11 @@ def _tail(module: ModuleType, context: CheckContext) -> None:
     for len_q, len_kv in ((1, 1), (5, 15), (17, 7)):
         sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
         _expect_attention(module, context, blocks=(16, 16), **sizes)
-    sizes = {"batch": 1, "len_q": 3, "len_kv": 11, "heads_q": 2, "level": -200}
-    _expect_attention(module, context, blocks=(16, 16), tol=2e-4, **sizes)
 
 
 def _many_blocks(module: ModuleType, context: CheckContext) -> None:
     for len_q, len_kv in ((35, 64), (16, 17), (9, 53)):
-        sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 3}
+        sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
         _expect_attention(module, context, blocks=(16, 16), **sizes)
     sizes = {"batch": 1, "len_q": 20, "len_kv": 70, "heads_q": 2, "head_dim": 64}
     _expect_attention(module, context, blocks=(16, 32), **sizes)
@@ -145,15 +147,22 @@ def _empty_rows(module: ModuleType, context: CheckContext) -> None:
 def _float16(module: ModuleType, context: CheckContext) -> None:
     sizes = {"batch": 2, "len_q": 6, "len_kv": 90, "heads_q": 3, "dtype": "float16"}
     _expect_attention(module, context, causal=True, **sizes)
-    # l times out is beyond 65504, the largest float16: the sums have to be float32.
-    _expect_attention(module, context, v_times=8000.0, tol=1e-2, **sizes)
+    # acc passes 65504, the largest float16; out does not.
+    _expect_attention(module, context, large_sums=True, **sizes)
 
 
 CHECKS = (
     Check("one-block", "One full block of keys: scores, weights, output and LSE.", 2, _one_block),
     Check("tail", "A last block that is not full: nothing past the last key counts.", 1, _tail),
-    Check("many-blocks", "Several blocks of keys, the largest score in a late one.", 2, _many_blocks),
-    Check("large-scores", "Scores near 200 and near -200 neither overflow nor vanish.", 1, _large_scores),
+    Check(
+        "many-blocks", "Several blocks of keys, the largest score in a late one.", 2, _many_blocks
+    ),
+    Check(
+        "large-scores",
+        "Scores near 200 and near -200 neither overflow nor vanish.",
+        1,
+        _large_scores,
+    ),
     Check("causal", "With causal=True no query sees a key that comes after it.", 2, _causal),
     Check("empty-rows", "A query that sees no key gives 0 and -inf.", 1, _empty_rows),
     Check("float16", "With float16 inputs the running state stays float32.", 1, _float16),

@@ -62,7 +62,9 @@ def _idle(module: ModuleType, context: CheckContext) -> None:
     for gpu in GPUS.values():
         sms = gpu.num_sms
         for programs in (1, 8, context.random().randrange(9, sms), sms - 1, sms, sms + 1, 3 * sms):
-            idle = sum(1 for sm in range(sms) if sm >= programs)  # SM i gets program i, if there is one
+            idle = sum(
+                1 for sm in range(sms) if sm >= programs
+            )  # SM i gets program i, if there is one
             _expect(module, "idle_fraction", idle / sms, programs=programs, num_sms=sms)
 
 
@@ -111,7 +113,9 @@ def _splits(module: ModuleType, context: CheckContext) -> None:
 
 
 CHECKS = (
-    Check("grid", "The programs of FlashAttention-2's grid, partly filled blocks included.", 2, _grid),
+    Check(
+        "grid", "The programs of FlashAttention-2's grid, partly filled blocks included.", 2, _grid
+    ),
     Check("idle", "The share of idle SMs, also when there are more programs than SMs.", 1, _idle),
     Check("kv-bytes", "The bytes of keys and values together.", 1, _bytes),
     Check("flops", "The operations of both matrix products.", 1, _flops),

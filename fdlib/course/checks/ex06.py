@@ -53,7 +53,9 @@ def _expect_merge(
     expect_close(out, want[0], what="out", case=case, axes=axes, atol=tol, rtol=tol)
 
 
-def _merge_inputs(context: CheckContext, len_kv: int, level: float) -> tuple[_Parts, _Parts, _Parts]:
+def _merge_inputs(
+    context: CheckContext, len_kv: int, level: float
+) -> tuple[_Parts, _Parts, _Parts]:
     """Two parts and their whole, as (H, B, D) and (H, B): the parts hold 16 and len_kv - 16 keys."""
     sizes = {"batch": 2, "len_q": 1, "heads_q": 5, "level": level}
     q, k, v = random_qkv(context.generator(), len_kv=len_kv, **sizes)
@@ -172,9 +174,23 @@ def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
 
 CHECKS = (
     Check("merge", "Two parts merge into attention over the keys of both.", 2, _merge),
-    Check("merge-extremes", "Merging survives large LSEs and parts without keys.", 2, _merge_extremes),
+    Check(
+        "merge-extremes", "Merging survives large LSEs and parts without keys.", 2, _merge_extremes
+    ),
     Check("combine", "The kernel combines any number of parts.", 2, _combine),
-    Check("combine-extremes", "The kernel survives large LSEs and parts without keys.", 2, _combine_extremes),
-    Check("flash-decode", "Splitting and combining equals attention over all keys.", 1, _flash_decode),
-    Check("own-split-kv", "flash_decode uses the split_kv that it is given, and float32 parts.", 1, _own_split_kv),
+    Check(
+        "combine-extremes",
+        "The kernel survives large LSEs and parts without keys.",
+        2,
+        _combine_extremes,
+    ),
+    Check(
+        "flash-decode", "Splitting and combining equals attention over all keys.", 1, _flash_decode
+    ),
+    Check(
+        "own-split-kv",
+        "flash_decode uses the split_kv that it is given, and float32 parts.",
+        1,
+        _own_split_kv,
+    ),
 )
