@@ -1,4 +1,4 @@
-"""A kernel to learn from: a grid of three axes over a KV cache, a loop over part of the keys, running values.
+"""A kernel to learn from: a grid of three axes, a loop over part of the keys, running values.
 
 Notebook 05 shows it. It has the bones of exercise 05 and computes something else.
 """
@@ -23,7 +23,7 @@ def longest_key_kernel(
     stride_kb, stride_kn, stride_kh,
     HEAD_DIM: tl.constexpr, BLOCK_N: tl.constexpr,
 ):  # fmt: skip
-    """Program (part, head, batch): the largest squared length of a key in one part, and the sum of the part's keys."""
+    """Program (part, head, batch): the largest squared length, and the sum, of a part's keys."""
     part, head, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     start = part * part_len
     end = tl.minimum(start + part_len, len_kv)
@@ -52,9 +52,10 @@ def longest_key_kernel(
 def longest_key(
     k: torch.Tensor, num_parts: int, block_n: int = 16
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """``(longest, total)`` of each part of the keys: (B, H, P) and (B, H, P, D), float32; -inf and 0 without keys.
+    """``longest (B, H, P)`` and ``total (B, H, P, D)`` of P parts of the keys, float32.
 
-    ``k (B, L, H, D)``, D a power of two. Every part but the last has ceil(L / P) keys.
+    ``k (B, L, H, D)``, D a power of two. A part has ceil(L / P) keys, the last ones what is left;
+    a part without keys gives -inf and 0.
 
     >>> k = torch.arange(40.0).reshape(1, 10, 1, 4)
     >>> longest, total = longest_key(k, 3)

@@ -12,7 +12,7 @@ import torch
 from fdlib import naive_attention
 from fdlib.device import interpreting
 
-__all__ = ["DEVICE", "LAYOUTS", "Case", "Errors", "Expected", "Inputs", "assert_close", "build", "launches", "measure", "oracle"]
+__all__ = ["DEVICE", "LAYOUTS", "Case", "Errors", "Expected", "Inputs", "assert_close", "build", "launches", "measure", "oracle", "spread"]
 
 DEVICE = "cuda" if torch.cuda.is_available() and not interpreting() else "cpu"
 LAYOUTS = (
@@ -65,6 +65,7 @@ class Expected:
 
     out: torch.Tensor
     lse: torch.Tensor
+    out_size: torch.Tensor  # sum_j weight_j |v_j|
     out_budget: torch.Tensor
     lse_budget: torch.Tensor
 
@@ -119,6 +120,14 @@ def _window(x: torch.Tensor, before: Sequence[int], after: Sequence[int]) -> tor
     return view.copy_(x)
 
 
+def spread(x: torch.Tensor, dim: int, stride: int = 2**30) -> torch.Tensor:
+    """`x` with `stride` elements between neighbours along `dim`; of the memory in between no page is touched."""
+    strides = list(x.contiguous().stride())
+    strides[dim] = stride
+    storage = x.new_empty((x.shape[dim] - 1) * stride + x.numel())
+    return torch.as_strided(storage, x.shape, strides).copy_(x)
+
+
 def oracle(
     q: torch.Tensor,
     k: torch.Tensor,
@@ -140,7 +149,7 @@ def oracle(
     """
     (batch, len_q, heads_q, head_dim), (len_kv, heads_kv) = q.shape, k.shape[1:3]
     group, eps32 = heads_q // heads_kv, torch.finfo(torch.float32).eps
-    out, out_budget = (torch.zeros(q.shape, dtype=torch.float64, device=q.device) for _ in "ob")
+    out, out_size, out_budget = (torch.zeros(q.shape, dtype=torch.float64, device=q.device) for _ in "osb")
     lse, lse_budget = (torch.zeros(batch, heads_q, len_q, dtype=torch.float64, device=q.device) for _ in "lb")
     for b in range(batch):
         length = len_kv if lens is None else lens[b]
@@ -148,22 +157,23 @@ def oracle(
             heads = slice(h * group, (h + 1) * group)
             q1, k1, v1 = (x.double() for x in (q[b : b + 1, :, heads], k[b : b + 1, :length, h, None], v[b : b + 1, :length, h, None]))
             out[b, :, heads], lse[b, heads] = (x[0] for x in naive_attention(q1, k1, v1, causal=causal, softmax_scale=scale))
-            size, _ = naive_attention(q1, k1, v1.abs(), causal=causal, softmax_scale=scale)
+            out_size[b, :, heads] = naive_attention(q1, k1, v1.abs(), causal=causal, softmax_scale=scale)[0][0]
             factor = 1 / math.sqrt(head_dim) if scale is None else abs(scale)
             largest = factor * q1.norm(dim=-1).amax() * k1.norm(dim=-1).amax() if length and len_q else 0.0
             in_float32 = eps32 * (8 + 2 * largest + math.sqrt(length))
-            out_budget[b, :, heads] = size[0] * (torch.finfo(q.dtype).eps + in_float32)
+            out_budget[b, :, heads] = out_size[b, :, heads] * (torch.finfo(q.dtype).eps + in_float32)
             if q.dtype == torch.float16 and length:
                 out_budget[b, :, heads] += length * 2.0**-25 * v1.abs().amax()
             lse_budget[b, heads] = in_float32 + eps32 * lse[b, heads].abs().nan_to_num(posinf=0)
-    return Expected(out, lse, out_budget, lse_budget)
+    return Expected(out, lse, out_size, out_budget, lse_budget)
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Largest errors, absolute, relative to `sum_j weight_j |v_j|`, and as a share of the budget (at most 1)."""
+    """Largest errors: absolute, relative to `sum_j weight_j |v_j|`, and as a share of the budget (at most 1)."""
 
     out_abs: float
+    out_rel: float
     out_share: float
     lse_abs: float
     lse_share: float
@@ -171,15 +181,17 @@ class Errors:
 
 def measure(out: torch.Tensor, lse: torch.Tensor | None, expected: Expected) -> Errors:
     """How far `out` and `lse` are from the oracle; NaN, or an empty row that is not exactly 0 and -inf, is inf."""
-    empty = expected.lse == float("-inf")
     error = (out.double() - expected.out).abs().nan_to_num(nan=math.inf)
-    share = torch.where(error == 0, 0.0, error / expected.out_budget)
-    out_abs, out_share = _largest(error), _largest(share)
+    of_out = tuple(_largest(_ratio(error, size)) for size in (1.0, expected.out_size, expected.out_budget))
     if lse is None:
-        return Errors(out_abs, out_share, 0.0, 0.0)
-    error = torch.where(empty & (lse == float("-inf")), 0.0, (lse.double() - expected.lse).abs())
-    error = error.nan_to_num(nan=math.inf)
-    return Errors(out_abs, out_share, _largest(error), _largest(error / expected.lse_budget))
+        return Errors(*of_out, 0.0, 0.0)
+    both_empty = (expected.lse == float("-inf")) & (lse == float("-inf"))
+    error = torch.where(both_empty, 0.0, (lse.double() - expected.lse).abs()).nan_to_num(nan=math.inf)
+    return Errors(*of_out, _largest(error), _largest(_ratio(error, expected.lse_budget)))
+
+
+def _ratio(error: torch.Tensor, size: torch.Tensor | float) -> torch.Tensor:
+    return torch.where(error == 0, 0.0, error / size)  # no error is none, also where nothing is allowed
 
 
 def _largest(x: torch.Tensor) -> float:

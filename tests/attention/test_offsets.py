@@ -15,7 +15,7 @@ pytest.importorskip("triton")
 
 import torch
 
-from attention.cases import Case, assert_close, build, oracle
+from attention.cases import Case, assert_close, build, oracle, spread
 from fdlib import flash_attention, flash_decode
 from fdlib.attention import flash_decoding
 from fdlib.attention.combine import combine_splits, launch_combine
@@ -25,16 +25,8 @@ from fdlib.device import interpreting
 pytestmark = pytest.mark.skipif(
     not interpreting() or sys.platform != "linux", reason="untouched memory is free on the CPU; tests/gpu has its own"
 )
-FAR = 2**30  # as a stride it fits int32; index 2 times it does not
+# A stride of 2^30 elements fits int32; index 2 times it does not. 4 GiB of float16, 8 of float32, hardly touched.
 CASE = Case(batch=3, heads_q=6, heads_kv=3, len_q=3, len_kv=3, head_dim=16, num_splits=2)
-
-
-def spread(x: torch.Tensor, dim: int) -> torch.Tensor:
-    """`x` with a stride of 2^30 elements along `dim`: 4 GiB of float16, or 8 of float32, hardly any of it touched."""
-    stride = list(x.contiguous().stride())
-    stride[dim] = FAR
-    storage = torch.empty((x.shape[dim] - 1) * FAR + x.numel(), dtype=x.dtype)
-    return torch.as_strided(storage, x.shape, stride).copy_(x)
 
 
 def attend(stage, name: str, dim: int) -> None:

@@ -76,7 +76,7 @@ def random_qkv(
     if len_kv:
         late = len_kv - 1 - torch.arange(len_q) * 5 % max(1, len_kv // 3)
         direction = q[:, :, :: heads_q // heads_kv]
-        k[:, late] = 6 * math.sqrt(head_dim) * direction / direction.norm(dim=-1, keepdim=True)
+        k[:, late] = 5 * direction / direction.norm(dim=-1, keepdim=True)  # scores of about 5
     if level:
         q[..., 0], k[..., 0] = 8, level * math.sqrt(head_dim) / 8
     q, k, v = (x.to(device, getattr(torch, dtype)) for x in (q, k, v))
@@ -148,13 +148,13 @@ def _all_keys(module: ModuleType, context: CheckContext) -> None:
 
 def _large_scores(module: ModuleType, context: CheckContext) -> None:
     for level in (200, -200):
-        sizes = {"batch": 2, "len_q": 3, "len_kv": 21, "heads_q": 4, "level": level}
+        sizes: dict[str, Any] = {"batch": 2, "len_q": 3, "len_kv": 21, "heads_q": 4, "level": level}
         _expect_attention(module, context, tol=2e-4, **sizes)
 
 
 def _causal(module: ModuleType, context: CheckContext) -> None:
     for len_q, len_kv in ((7, 7), (3, 17), (1, 6)):
-        sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 3}
+        sizes: dict[str, Any] = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 3}
         _expect_attention(module, context, causal=True, **sizes)
     sizes = {"batch": 1, "len_q": 5, "len_kv": 12, "heads_q": 2, "level": -200}
     _expect_attention(module, context, causal=True, tol=2e-4, **sizes)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from fdlib.course.checks import Check, CheckContext
 from fdlib.course.checks.ex01 import (
@@ -59,7 +59,8 @@ def _expect_state(
     """Fold `block` into `before` and compare with `want`; returns the learner's new state."""
     scores, v = block
     with unchanged(case, v=v):
-        got = call(module, "update", *(x.float() for x in before), scores, v, returns=_STATE)
+        state = [x.float() for x in before]
+        got = call(module, "update", *state, scores.clone(), v, returns=_STATE)
     for name, actual, expected in zip(_STATE, got, want, strict=True):
         axes = (*_ROW_AXES, "dim")[: expected.ndim]
         expect_close(actual, expected.float(), what=name, case=case, axes=axes)
@@ -131,7 +132,13 @@ def _whole(module: ModuleType, context: CheckContext) -> None:
         *((1, 8, 0), (7, 8, 0), (8, 8, 0), (9, 8, 0), (37, 1, 0), (37, 8, 0), (37, 64, 0)),
         *((37, 8, 200), (37, 8, -200), (0, 8, 0)),
     ):
-        sizes = {"batch": 2, "len_q": 3, "len_kv": len_kv, "heads_q": 5, "level": level}
+        sizes: dict[str, Any] = {
+            "batch": 2,
+            "len_q": 3,
+            "len_kv": len_kv,
+            "heads_q": 5,
+            "level": level,
+        }
         q, k, v = random_qkv(generator, **sizes)
         case = describe(q, k, f"blocks of {block_n}")
         with unchanged(case, q=q, k=k, v=v):

@@ -26,27 +26,42 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "expect_written", "unwritten_memory"]
 
+_GUARD = 65_536  # elements behind a tensor: as far as a plausible wrong index reaches
+
 
 @contextlib.contextmanager
-def unwritten_memory() -> Iterator[None]:
-    """In the block, `torch.empty` and `torch.empty_like` give NaNs that `expect_written` knows."""
+def unwritten_memory(case: str) -> Iterator[None]:
+    """In the block, `torch.empty` and `torch.empty_like` give NaNs that `expect_written` knows.
+
+    More of it lies behind each tensor. Raise `Mismatch` if that was written to.
+    """
     import torch
+
+    behind: list[torch.Tensor] = []
 
     def marked(make: Any) -> Any:
         def make_marked(*args: Any, **kw: Any) -> torch.Tensor:
             tensor = make(*args, **kw)
-            if tensor.dtype in (torch.float16, torch.float32):
-                bits, mark = _bits(tensor)
-                bits.fill_(mark)
-            return tensor
+            if tensor.dtype not in (torch.float16, torch.float32):
+                return tensor
+            memory = make_empty(tensor.numel() + _GUARD, dtype=tensor.dtype, device=tensor.device)
+            bits, mark = _bits(memory)
+            bits.fill_(mark)
+            behind.append(memory[tensor.numel() :])
+            return memory.as_strided(tensor.shape, tensor.stride())
 
         return make_marked
 
+    make_empty = torch.empty
     with (
         mock.patch.object(torch, "empty", marked(torch.empty)),
         mock.patch.object(torch, "empty_like", marked(torch.empty_like)),
     ):
         yield
+    for guard in behind:
+        bits, mark = _bits(guard)
+        if (bits != mark).any():
+            raise Mismatch(f"The kernel wrote past the end of a tensor that it fills, for {case}.")
 
 
 def expect_written(tensor: Any, *, what: str, case: str, axes: tuple[str, ...]) -> None:
@@ -90,7 +105,7 @@ def _expect_attention(
         v.abs_().mul_(4000)
     dtype = str(q.dtype).removeprefix("torch.")
     case = describe(q, k, dtype, "causal" if causal else "", "blocks of {} by {}".format(*blocks))
-    with unchanged(case, q=q, k=k, v=v), unwritten_memory():
+    with unchanged(case, q=q, k=k, v=v), unwritten_memory(case):
         block_m, block_n = blocks
         out, lse = call(
             module, "flash_attention", q, k, v, causal=causal, block_m=block_m, block_n=block_n
@@ -105,20 +120,20 @@ def _expect_attention(
 
 
 def _one_block(module: ModuleType, context: CheckContext) -> None:
-    sizes = {"batch": 2, "len_q": 32, "len_kv": 32, "heads_q": 3}
+    sizes: dict[str, Any] = {"batch": 2, "len_q": 32, "len_kv": 32, "heads_q": 3}
     _expect_attention(module, context, **sizes)
     _expect_attention(module, context, packed=True, **sizes)
 
 
 def _tail(module: ModuleType, context: CheckContext) -> None:
     for len_q, len_kv in ((1, 1), (5, 15), (17, 7)):
-        sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
+        sizes: dict[str, Any] = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
         _expect_attention(module, context, blocks=(16, 16), **sizes)
 
 
 def _many_blocks(module: ModuleType, context: CheckContext) -> None:
     for len_q, len_kv in ((35, 64), (16, 17), (9, 53)):
-        sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
+        sizes: dict[str, Any] = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
         _expect_attention(module, context, blocks=(16, 16), **sizes)
     sizes = {"batch": 1, "len_q": 20, "len_kv": 70, "heads_q": 2, "head_dim": 64}
     _expect_attention(module, context, blocks=(16, 32), **sizes)
@@ -126,13 +141,13 @@ def _many_blocks(module: ModuleType, context: CheckContext) -> None:
 
 def _large_scores(module: ModuleType, context: CheckContext) -> None:
     for level in (200, -200):
-        sizes = {"batch": 2, "len_q": 5, "len_kv": 45, "heads_q": 2, "level": level}
+        sizes: dict[str, Any] = {"batch": 2, "len_q": 5, "len_kv": 45, "heads_q": 2, "level": level}
         _expect_attention(module, context, blocks=(16, 16), tol=2e-4, **sizes)
 
 
 def _causal(module: ModuleType, context: CheckContext) -> None:
     for len_q, len_kv in ((40, 40), (19, 50), (1, 33)):
-        sizes = {"batch": 1, "len_q": len_q, "len_kv": len_kv, "heads_q": 3}
+        sizes: dict[str, Any] = {"batch": 1, "len_q": len_q, "len_kv": len_kv, "heads_q": 3}
         _expect_attention(module, context, causal=True, blocks=(16, 16), **sizes)
     sizes = {"batch": 2, "len_q": 7, "len_kv": 20, "heads_q": 2, "level": -200}
     _expect_attention(module, context, causal=True, blocks=(16, 16), tol=2e-4, **sizes)
@@ -140,12 +155,12 @@ def _causal(module: ModuleType, context: CheckContext) -> None:
 
 def _empty_rows(module: ModuleType, context: CheckContext) -> None:
     for len_q, len_kv, causal in ((41, 23, True), (3, 0, False)):
-        sizes = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
+        sizes: dict[str, Any] = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
         _expect_attention(module, context, causal=causal, blocks=(16, 16), **sizes)
 
 
 def _float16(module: ModuleType, context: CheckContext) -> None:
-    sizes = {"batch": 2, "len_q": 6, "len_kv": 90, "heads_q": 3, "dtype": "float16"}
+    sizes: dict[str, Any] = {"batch": 2, "len_q": 6, "len_kv": 90, "heads_q": 3, "dtype": "float16"}
     _expect_attention(module, context, causal=True, **sizes)
     # acc passes 65504, the largest float16; out does not.
     _expect_attention(module, context, large_sums=True, **sizes)

@@ -57,7 +57,7 @@ def _merge_inputs(
     context: CheckContext, len_kv: int, level: float
 ) -> tuple[_Parts, _Parts, _Parts]:
     """Two parts and their whole, as (H, B, D) and (H, B): the parts hold 16 and len_kv - 16 keys."""
-    sizes = {"batch": 2, "len_q": 1, "heads_q": 5, "level": level}
+    sizes: dict[str, Any] = {"batch": 2, "len_q": 1, "heads_q": 5, "level": level}
     q, k, v = random_qkv(context.generator(), len_kv=len_kv, **sizes)
     pieces = [(0, 16), (16, len_kv), (0, len_kv)]
     parts = [oracle(q, k[:, start:end], v[:, start:end]) for start, end in pieces]
@@ -96,7 +96,7 @@ def _expect_combined(
     out_partial, lse_partial = in_nan(parts[0], (9, 1, 0, 2, 8)), in_nan(parts[1], (9, 2, 1, 3))
     with (
         unchanged(case, out_partial=out_partial, lse_partial=lse_partial),
-        unwritten_memory(),
+        unwritten_memory(case),
     ):
         out, lse = call(module, "combine", out_partial, lse_partial)
     expect_written(lse, what="lse", case=case, axes=LSE_AXES)
@@ -108,7 +108,7 @@ def _expect_combined(
 def _combine(module: ModuleType, context: CheckContext) -> None:
     generator = context.generator()
     for num_splits, heads in ((4, 3), (1, 2), (3, 5), (6, 2), (9, 3)):
-        sizes = {"batch": 2, "len_q": 1, "len_kv": 163, "heads_q": heads}
+        sizes: dict[str, Any] = {"batch": 2, "len_q": 1, "len_kv": 163, "heads_q": heads}
         q, k, v = random_qkv(generator, **sizes)
         case = f"{num_splits} splits of unequal size, B 2, H {heads}, D 16"
         _expect_combined(module, _parts(q, k, v, num_splits), oracle(q, k, v), case)
@@ -119,7 +119,7 @@ def _combine_extremes(module: ModuleType, context: CheckContext) -> None:
 
     generator = context.generator()
     for level in (200.0, -200.0):
-        sizes = {"batch": 2, "len_q": 1, "len_kv": 80, "heads_q": 3, "level": level}
+        sizes: dict[str, Any] = {"batch": 2, "len_q": 1, "len_kv": 80, "heads_q": 3, "level": level}
         q, k, v = random_qkv(generator, **sizes)
         case = f"5 splits, LSEs near {level:g}"
         _expect_combined(module, _parts(q, k, v, 5), oracle(q, k, v), case, tol=2e-4)
@@ -140,7 +140,13 @@ def _combine_extremes(module: ModuleType, context: CheckContext) -> None:
 def _flash_decode(module: ModuleType, context: CheckContext) -> None:
     generator = context.generator()
     for dtype, len_kv, num_splits in (("float32", 300, 3), ("float16", 70, 5), ("float32", 1, 2)):
-        sizes = {"batch": 2, "len_q": 1, "len_kv": len_kv, "heads_q": 6, "heads_kv": 2}
+        sizes: dict[str, Any] = {
+            "batch": 2,
+            "len_q": 1,
+            "len_kv": len_kv,
+            "heads_q": 6,
+            "heads_kv": 2,
+        }
         q, k, v = random_qkv(generator, dtype=dtype, device=kernel_device(), **sizes)
         case = describe(q, k, dtype, f"{num_splits} splits")
         with unchanged(case, q=q, k=k, v=v):
@@ -151,7 +157,7 @@ def _flash_decode(module: ModuleType, context: CheckContext) -> None:
 
 
 def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
-    sizes = {"batch": 3, "len_q": 1, "len_kv": 90, "heads_q": 4, "dtype": "float16"}
+    sizes: dict[str, Any] = {"batch": 3, "len_q": 1, "len_kv": 90, "heads_q": 4, "dtype": "float16"}
     q, k, v = random_qkv(context.generator(), device=kernel_device(), **sizes)
     calls = []
 

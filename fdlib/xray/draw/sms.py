@@ -24,6 +24,7 @@ __all__ = ["draw_schedule", "draw_sms"]
 
 Bar = tuple[int, float, float, str]  # (SM, start, end, kind): kinds differ in colour and hatch
 _WIDE = 3.6  # columns per row of the grid of squares: fits a figure of 9 x 3.2 inches
+_DENSE = 40  # SMs; more rows than that are too thin for outlines
 
 
 def draw_sms(ax: Axes, busy: int, num_sms: int, *, title: str) -> None:
@@ -70,11 +71,15 @@ def draw_schedule(
     from matplotlib.patches import Patch
 
     kinds = list(dict.fromkeys(kind for *_, kind in bars))
+    dense = (
+        num_sms > _DENSE
+    )  # thin bars touch and lose their outlines, which would blacken the picture
     for index, kind in enumerate(kinds):
         mine = [bar for bar in bars if bar[3] == kind]
+        look = series_style(index) | ({"linewidth": 0} if dense else {})
         ax.barh(
-            [sm for sm, *_ in mine], [end - start for _, start, end, _ in mine], 0.86,
-            [start for _, start, _, _ in mine], **series_style(index),
+            [sm for sm, *_ in mine], [end - start for _, start, end, _ in mine],
+            1.0 if dense else 0.86, [start for _, start, _, _ in mine], **look,
         )  # fmt: skip
     prepare(ax, title)
     ax.set(xlabel=time_label, ylabel="SM", ylim=(num_sms - 0.5, -0.5))

@@ -1,4 +1,4 @@
-"""Pictures of the split: which keys go to which program, how much each part weighs, what the split count costs."""
+"""Pictures of the split: whose keys are whose, what each part weighs, what the split count costs."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _LINES = ("-", "--", "-.", ":")
 def draw_key_splits(
     ax: Axes, strips: Sequence[tuple[str, Sequence[Range]]], len_kv: int, *, title: str
 ) -> None:
-    """One strip of ``len_kv`` keys per entry of ``strips`` (label, ranges), cut where its ranges end.
+    """One strip of ``len_kv`` keys per entry of ``strips`` (label, ranges), cut where ranges end.
 
-    Each piece is the work of one program and carries its number if there is room. Pieces next to each other differ
-    in colour and hatch; an empty range is not drawn.
+    Each piece is the work of one program and carries its number if there is room. Pieces next to
+    each other differ in colour and hatch; an empty range is not drawn.
     """
     for row, (_, ranges) in enumerate(strips):
         crowded = len(ranges) > _WIDTH_IN_STRIPES
@@ -58,9 +58,9 @@ def draw_key_splits(
 def draw_split_weights(
     ax: Axes, weights: Sequence[Sequence[float]], labels: Sequence[str], *, title: str
 ) -> None:
-    """One bar per row of ``weights``: the shares of its parts, from the first to the last; they add up to 1.
+    """One bar per row of ``weights``: the shares of its parts in order; they add up to 1.
 
-    ``labels`` name the rows. A share is written into its piece as a percentage where there is room.
+    ``labels`` name the rows. A share is written into its piece as a percentage if there is room.
     """
     from matplotlib.patches import Patch
 
@@ -72,7 +72,7 @@ def draw_split_weights(
                 _write(ax, left + share / 2, row, f"{share:.0%}")
             left += share
     prepare(ax, title)
-    ax.set(xlim=(0, 1), ylim=(len(weights) - 0.5, -0.5), xlabel="share of the softmax")
+    ax.set(xlim=(0, 1), ylim=(max(len(weights), 1) - 0.5, -0.5), xlabel="share of the softmax")
     ax.set_yticks(range(len(weights)), labels)
     ax.xaxis.set_major_formatter(_percent)
     ax.tick_params(axis="y", length=0)
@@ -95,7 +95,8 @@ def draw_time_against_splits(
 ) -> None:
     """One line per entry of ``curves``: (number of splits, microseconds), both axes logarithmic.
 
-    A ring marks each line's fastest point. ``waves`` are vertical lines: (number of splits, what happens there).
+    A ring marks each line's fastest point. ``waves`` are vertical lines: (number of splits, what
+    happens there).
     """
     for index, (label, points) in enumerate(curves.items()):
         splits, times_us = [s for s, _ in points], [t for _, t in points]
@@ -109,7 +110,7 @@ def draw_time_against_splits(
             best_splits, best_us = min(points, key=lambda point: point[1])
             ax.plot(best_splits, best_us, "o", markersize=13, fillstyle="none", color=INK)
             ax.annotate(
-                f"{best_us:.1f} us at {best_splits}", (best_splits, best_us), xytext=(0, -17),
+                f"{best_us:.1f} us at {best_splits}", (best_splits, best_us), xytext=(0, 18),
                 textcoords="offset points", ha="center", va="center", fontsize=TEXT_SIZE, color=INK,
                 bbox={"boxstyle": "round,pad=0.1", "facecolor": WHITE, "edgecolor": "none"},
             )  # fmt: skip
@@ -125,11 +126,11 @@ def draw_time_against_splits(
 
 
 def _mark_waves(ax: Axes, waves: Sequence[tuple[int, str]]) -> None:
-    for splits, text in waves:
+    for line, (splits, text) in enumerate(waves):
         ax.axvline(splits, color=GREY, linewidth=1, linestyle=(0, (2, 3)))
         ax.annotate(
-            text, (splits, 1), xycoords=("data", "axes fraction"), xytext=(-4, -4), va="top", ha="right",
-            textcoords="offset points", fontsize=TEXT_SIZE, color=GREY,
+            text, (splits, 1), xycoords=("data", "axes fraction"), xytext=(-4, -4 - 15 * line),
+            textcoords="offset points", va="top", ha="right", fontsize=TEXT_SIZE, color=GREY,
         )  # fmt: skip
 
 
@@ -142,7 +143,8 @@ def _plain_ticks(ax: Axes, splits: Sequence[int]) -> None:
     shown = [step for step in steps if low <= step <= high]
     if shown:
         ax.set_yticks(shown, [f"{step:g}" for step in shown])
-    ax.set_ylim(low * 0.65, high)  # room for the text below the lowest ring
+    if low > 0:
+        ax.set_ylim(low, 1.6 * high)  # room for the waves' texts
 
 
 def _percent(value: float, _position: float) -> str:

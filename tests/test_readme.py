@@ -1,0 +1,59 @@
+"""The README tells the truth: its file tree, its links and the numbers that it quotes."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+from fdlib.recorded import load_recorded
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def tree() -> list[str]:
+    """Paths in the README's tree; indentation of two spaces is a folder."""
+    block = README.split("## What is where")[1].split("```")[1]
+    folders: list[str] = []
+    paths = []
+    for line in filter(str.strip, block.splitlines()):
+        depth = (len(line) - len(line.lstrip())) // 2
+        name = line.split()[0]
+        folders[depth:] = [name.rstrip("/")]
+        paths.append("/".join(folders))
+    return paths
+
+
+def test_every_path_in_the_tree_exists():
+    missing = [path for path in tree() if not (ROOT / path).exists()]
+    assert not missing
+
+
+def test_the_tree_omits_nothing():
+    try:
+        listed = subprocess.run(
+            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout")
+    files = [Path(line) for line in listed.stdout.splitlines()]
+    top = {file.parts[0] for file in files if not file.parts[0].startswith(".")}
+    rooms = {"/".join(file.parts[:2]) for file in files if file.parts[0] == "fdlib"}
+    ladder = {str(file) for file in files if file.parts[:2] == ("fdlib", "attention")}
+    wanted = {path for path in top | rooms | ladder if not path.endswith("__init__.py")}
+    assert wanted <= set(tree()) | {"README.md", "fdlib/__main__.py"}
+
+
+def test_links_lead_somewhere():
+    for target in re.findall(r"\]\((?!http)([^)#]+)\)", README):
+        assert (ROOT / target).exists(), target
+
+
+def test_quoted_times_are_the_recorded_ones():
+    rows = load_recorded("h200_decode")["rows"]
+    row = next(r for r in rows if (r["heads_q"], r["batch"], r["len_kv"]) == (8, 1, 131072))
+    before, after = f"{row['flash_attention_us']:,.0f}", f"{row['flash_decode_us']:.0f}"
+    flat = " ".join(README.split())
+    assert f"from {before} to {after} microseconds" in flat
