@@ -26,8 +26,8 @@ __all__ = [
 # A key tile of at most 16 KiB: K's and V's, three or four times (pipeline stages), fit in shared
 # memory.
 KEY_TILE_BYTES = 16 * 1024
-# tl.dot wants at least 16 rows. The accumulator (rows x head_dim, float32) has to stay in
-# registers.
+# A tensor core's tile has 16 rows; fewer are padded to it. The accumulator (rows x head_dim, float32)
+# has to stay in registers.
 MIN_ROW_BLOCK, MAX_ROW_BLOCK, MAX_ACC_ELEMENTS = 16, 64, 64 * 128
 # A split of fewer key blocks than this costs more in the combine than it saves in the loop.
 MIN_BLOCKS_PER_SPLIT = 4

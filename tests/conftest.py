@@ -14,7 +14,7 @@ except ImportError:  # the test extra is not installed: the suites that need it 
 if settings is not None:
     quiet = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
     # The default run is the same every time. `pytest --hypothesis-profile thorough` searches on.
-    settings.register_profile("quick", derandomize=True, max_examples=60, **quiet)
+    settings.register_profile("quick", derandomize=True, max_examples=50, **quiet)
     settings.register_profile("thorough", max_examples=500, print_blob=True, **quiet)
     settings.load_profile("quick")
 

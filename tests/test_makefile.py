@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -67,7 +68,7 @@ def test_commands_that_are_named_exist(name):
     commands = commands_in(text) if name.endswith(".md") else re.findall(r"\bmake [a-z-]+", text)
     assert commands
     for command in commands:
-        _, *words = command.split()
+        _, *words = shlex.split(command)
         assert {word for word in words if "=" not in word} <= TARGETS, command
         assert {word.split("=")[0] for word in words if "=" in word} <= VARIABLES, command
 

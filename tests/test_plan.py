@@ -58,7 +58,6 @@ def test_more_splits_than_blocks_leaves_empty_splits():
 def _device_ranges(triples, block_n):
     """`_split_range` for (len_kv, num_splits, split) triples, as the kernel computes it."""
     import torch
-
     from attention.cases import DEVICE
     from attention.split_range_kernel import write_split_ranges
 
@@ -103,7 +102,9 @@ def test_split_count_is_within_its_limits(programs, num_sms):
         assert splits >= 1
         if splits > 1:
             assert splits * MIN_BLOCKS_PER_SPLIT <= key_blocks
-            assert programs * (splits - 0.5) <= num_sms  # one fewer would be further from one program per SM
+            assert (
+                programs * (splits - 0.5) <= num_sms
+            )  # one fewer would be further from one program per SM
 
 
 @pytest.mark.parametrize("num_sms", sorted({gpu.num_sms for gpu in GPUS.values()}))
@@ -126,10 +127,20 @@ def test_one_long_sequence_fills_the_gpu(gpu):
 
 
 def test_plan_numbers():
-    shape = AttentionShape(batch=2, heads_q=12, heads_kv=2, len_q=3, len_kv=1000, head_dim=96, dtype="float16")
+    shape = AttentionShape(
+        batch=2, heads_q=12, heads_kv=2, len_q=3, len_kv=1000, head_dim=96, dtype="float16"
+    )
     plan = plan_splits(shape, "H100", num_splits=5)
-    assert plan == plan_splits(shape, get_gpu("H100"), num_splits=5) == plan_splits(shape, 132, num_splits=5)
-    assert (plan.block_m, plan.block_n, plan.row_blocks) == (32, 64, 1)  # 6 heads x 3 positions in one tile
+    assert (
+        plan
+        == plan_splits(shape, get_gpu("H100"), num_splits=5)
+        == plan_splits(shape, 132, num_splits=5)
+    )
+    assert (plan.block_m, plan.block_n, plan.row_blocks) == (
+        32,
+        64,
+        1,
+    )  # 6 heads x 3 positions in one tile
     assert plan.programs == 2 * 2 * 1 * 5
     assert (plan.busy_sms, plan.idle_fraction) == (20, 1 - 20 / 132)
     assert plan.ranges == split_ranges(1000, 5, 64)
@@ -144,7 +155,9 @@ def test_no_batch_size_falls_off_a_cliff(heads_kv):
     Rounding to whole splits costs at most a third: 1.5 programs per SM wanted, one or two given.
     """
     for batch in range(1, 33):
-        plan = plan_splits(AttentionShape(batch=batch, heads_q=32, heads_kv=heads_kv, len_kv=32_768), "H200")
+        plan = plan_splits(
+            AttentionShape(batch=batch, heads_q=32, heads_kv=heads_kv, len_kv=32_768), "H200"
+        )
         if batch * heads_kv <= plan.num_sms:
             assert 2 / 3 <= plan.programs / plan.num_sms <= 4 / 3, (batch, plan.num_splits)
 
@@ -158,10 +171,13 @@ def test_plan_of_nothing():
 
 def test_flash_attention_leaves_the_keys_alone():
     grids = {
-        flash_attention_programs(AttentionShape(batch=3, heads_q=8, heads_kv=2, len_q=1, len_kv=n)) for n in LENGTHS
+        flash_attention_programs(AttentionShape(batch=3, heads_q=8, heads_kv=2, len_q=1, len_kv=n))
+        for n in LENGTHS
     }
     assert grids == {24}
-    assert flash_attention_programs(AttentionShape(heads_q=8, heads_kv=2, len_q=257, len_kv=257)) == 24
+    assert (
+        flash_attention_programs(AttentionShape(heads_q=8, heads_kv=2, len_q=257, len_kv=257)) == 24
+    )
 
 
 def test_partials_stay_below_one_percent_of_the_keys_and_values():
@@ -185,7 +201,9 @@ def test_a_split_count_is_an_int(num_splits):
         plan_splits(shape, "H100", num_splits)
 
 
-@pytest.mark.xfail(strict=True, reason="plan_splits takes any value as gpu; idle_fraction then divides by zero")
+@pytest.mark.xfail(
+    strict=True, reason="plan_splits takes any value as gpu; idle_fraction then divides by zero"
+)
 @pytest.mark.parametrize("gpu", [0, -1, True, None, 1.5])
 def test_a_number_of_sms_is_a_positive_int(gpu):
     with pytest.raises((ValueError, TypeError), match="gpu: got .*, takes"):

@@ -127,6 +127,7 @@ def _execute(notebook: Any, folder: Path, limit_s: int, count: Callable) -> None
         notebook,
         kernel_name=KERNEL,
         timeout=limit_s,
+        extra_arguments=["--log-level=40"],  # the kernel's own log, not the cells' output
         resources={"metadata": {"path": str(folder)}},
         on_cell_executed=count,
     ).execute()

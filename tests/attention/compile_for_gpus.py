@@ -78,7 +78,14 @@ def compiling_for(capability: int, device: int, compiles: bool = True) -> Iterat
 
 
 def call(
-    stage: str, dtype: str, head_dim: int, group: int, len_q: int, len_kv: int = 1000, batch: int = 2, num_splits: int = 3
+    stage: str,
+    dtype: str,
+    head_dim: int,
+    group: int,
+    len_q: int,
+    len_kv: int = 1000,
+    batch: int = 2,
+    num_splits: int = 3,
 ) -> None:
     q = torch.empty(batch, len_q, 2 * group, head_dim, dtype=getattr(torch, dtype))
     k = torch.empty(batch, len_kv, 2, head_dim, dtype=q.dtype)
@@ -90,7 +97,9 @@ def call(
 
 
 def compiled(device: int) -> dict[str, list]:
-    return {name: list(kernel.device_caches[device][0].values()) for name, kernel in KERNELS.items()}
+    return {
+        name: list(kernel.device_caches[device][0].values()) for name, kernel in KERNELS.items()
+    }
 
 
 def resources(cubin: bytes) -> dict[str, int]:
@@ -101,7 +110,9 @@ def resources(cubin: bytes) -> dict[str, int]:
     with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
         file.write(cubin)
         file.flush()
-        text = subprocess.run([tool, "--dump-resource-usage", file.name], capture_output=True, text=True).stdout
+        text = subprocess.run(
+            [tool, "--dump-resource-usage", file.name], capture_output=True, text=True
+        ).stdout
     found = re.search(r"REG:(\d+) STACK:(\d+)", text)
     return {"registers": int(found[1]), "local_bytes": int(found[2])} if found else {}
 
@@ -132,12 +143,16 @@ def compilations(device: int, stage: str, head_dim: int, sweep: list[dict]) -> d
     """How many compilations of each kernel the calls of `sweep` would ask for."""
     with compiling_for(90, device, compiles=False):
         for sizes in sweep:
-            call(stage, **{"dtype": "float16", "head_dim": head_dim, "group": 4, "len_q": 1, **sizes})
+            call(
+                stage, **{"dtype": "float16", "head_dim": head_dim, "group": 4, "len_q": 1, **sizes}
+            )
     return {name: len(kernels) for name, kernels in compiled(device).items()}
 
 
 def sweeps() -> dict[str, dict[str, int]]:
-    lengths = [{"len_kv": n} for n in (1, 2, 3, 15, 16, 17, 64, 100, 129, 1000, 4096, 32_768, 100_000)]
+    lengths = [
+        {"len_kv": n} for n in (1, 2, 3, 15, 16, 17, 64, 100, 129, 1000, 4096, 32_768, 100_000)
+    ]
     splits = [{"num_splits": n} for n in (2, 3, 7, 8, 16, 17, 64)]
     queries = [{"len_q": n, "len_kv": 16} for n in (16, 17, 31, 32, 64, 100, 1000, 4096)]
     return {
@@ -145,7 +160,9 @@ def sweeps() -> dict[str, dict[str, int]]:
         "decode, lengths, head_dim 100": compilations(1001, "decode", 100, lengths),
         "decode, splits": compilations(1002, "decode", 128, splits),
         "attention, lengths": compilations(1003, "attention", 128, lengths),
-        "attention, queries": compilations(1004, "attention", 128, [s for s in queries if s["len_q"] >= 64]),
+        "attention, queries": compilations(
+            1004, "attention", 128, [s for s in queries if s["len_q"] >= 64]
+        ),
         "decode, batches": compilations(1005, "decode", 128, [{"batch": n} for n in range(1, 10)]),
         "decode, queries": compilations(1006, "decode", 128, [{"len_q": n} for n in (1, 2, 3, 4)]),
     }

@@ -11,7 +11,11 @@ import triton.language as tl  # isort: skip
 @triton.jit
 def write_split_ranges(Asked, Answers, BLOCK_N: tl.constexpr):
     pid = tl.program_id(0)
-    len_kv, num_splits, split = (tl.load(Asked + 3 * pid), tl.load(Asked + 3 * pid + 1), tl.load(Asked + 3 * pid + 2))
+    len_kv, num_splits, split = (
+        tl.load(Asked + 3 * pid),
+        tl.load(Asked + 3 * pid + 1),
+        tl.load(Asked + 3 * pid + 2),
+    )
     start, end = _split_range(len_kv, num_splits, split, BLOCK_N)
     tl.store(Answers + 2 * pid, start)
     tl.store(Answers + 2 * pid + 1, end)

@@ -26,7 +26,12 @@ PROCESSES = 2
 @pytest.fixture(scope="module")
 def compiled():
     """Everything that the children compiled: half a minute at first, seconds once Triton's cache has it."""
-    environment = {**os.environ, "TRITON_INTERPRET": "0", "PYTHONPATH": str(ROOT), "CUDA_VISIBLE_DEVICES": ""}
+    environment = {
+        **os.environ,
+        "TRITON_INTERPRET": "0",
+        "PYTHONPATH": str(ROOT),
+        "CUDA_VISIBLE_DEVICES": "",
+    }
     children = [
         subprocess.Popen(
             [sys.executable, str(CHILD), str(part), str(PROCESSES)],
@@ -38,7 +43,10 @@ def compiled():
     for child, (_, errors) in zip(children, outputs, strict=True):
         assert child.returncode == 0, errors[-3000:]
     parts = [json.loads(text) for text, _ in outputs]
-    return {"kernels": sum((part["kernels"] for part in parts), []), "compilations": parts[0]["compilations"]}
+    return {
+        "kernels": [kernel for part in parts for kernel in part["kernels"]],
+        "compilations": parts[0]["compilations"],
+    }
 
 
 def of(compiled, capability):
@@ -83,7 +91,9 @@ def test_no_length_is_a_constant(compiled):
         assert not lengths & set(kernel["constants"]), kernel
 
 
-@pytest.mark.parametrize("sweep", ["decode, lengths", "decode, splits", "attention, lengths", "attention, queries"])
+@pytest.mark.parametrize(
+    "sweep", ["decode, lengths", "decode, splits", "attention, lengths", "attention, queries"]
+)
 def test_one_compilation_serves_all_lengths(compiled, sweep):
     """Triton's own cache, asked for lengths of 1 to 100,000 and for 2 to 64 splits."""
     counts = compiled["compilations"][sweep]
@@ -91,7 +101,9 @@ def test_one_compilation_serves_all_lengths(compiled, sweep):
     assert counts == {name: int(name in wanted) for name in ("flash_attention", "split", "combine")}
 
 
-@pytest.mark.parametrize("sweep", ["decode, lengths, head_dim 100", "decode, batches", "decode, queries"])
+@pytest.mark.parametrize(
+    "sweep", ["decode, lengths, head_dim 100", "decode, batches", "decode, queries"]
+)
 def test_strides_cost_a_few_compilations_at_most(compiled, sweep):
     """Triton specialises strides that are 1 or multiples of 16: a head_dim of 100 makes batch strides of both kinds."""
     assert max(compiled["compilations"][sweep].values()) <= 3

@@ -9,8 +9,9 @@ import pytest
 pytest.importorskip("triton")
 
 import torch
+from attention.cases import DEVICE, LAYOUTS, Case, build, launches
+from attention.oracle import assert_close, oracle
 
-from attention.cases import DEVICE, LAYOUTS, Case, assert_close, build, launches, oracle
 from fdlib import flash_attention
 from fdlib.plan import cdiv, key_block, row_block
 
@@ -23,14 +24,27 @@ def check(case, **arguments):
     out, lse = flash_attention(inputs.q, inputs.k, inputs.v, causal=case.causal, **arguments)
     assert out.dtype == inputs.q.dtype
     assert out.is_contiguous()
-    expected = oracle(inputs.q, inputs.k, inputs.v, causal=case.causal, scale=arguments.get("softmax_scale"))
+    expected = oracle(
+        inputs.q, inputs.k, inputs.v, causal=case.causal, scale=arguments.get("softmax_scale")
+    )
     assert_close(out, lse, expected, case)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("head_dim", HEAD_DIMS)
 def test_head_dims_and_dtypes(head_dim, dtype):
-    check(Case(batch=1, heads_q=2, heads_kv=1, len_q=3, len_kv=70, head_dim=head_dim, dtype=dtype, causal=True))
+    check(
+        Case(
+            batch=1,
+            heads_q=2,
+            heads_kv=1,
+            len_q=3,
+            len_kv=70,
+            head_dim=head_dim,
+            dtype=dtype,
+            causal=True,
+        )
+    )
 
 
 @pytest.mark.parametrize("causal", [False, True])
@@ -40,7 +54,9 @@ def test_lengths(len_kv, causal):
 
 
 @pytest.mark.parametrize("dtype", ["float16", "float32"])
-@pytest.mark.parametrize(("len_q", "len_kv"), [(1, 65), (15, 15), (17, 100), (33, 20), (65, 65), (70, 129)])
+@pytest.mark.parametrize(
+    ("len_q", "len_kv"), [(1, 65), (15, 15), (17, 100), (33, 20), (65, 65), (70, 129)]
+)
 def test_causal_over_several_row_blocks(len_q, len_kv, dtype):
     assert row_block(70, 64, 2) < 70
     check(Case(batch=1, heads_q=1, len_q=len_q, len_kv=len_kv, dtype=dtype))
@@ -54,19 +70,37 @@ def test_each_query_head_reads_its_own_key_head(heads_q, heads_kv):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_layouts(layout, dtype):
-    check(Case(batch=2, heads_q=4, heads_kv=2, len_q=3, len_kv=66, head_dim=24, dtype=dtype, layout=layout))
+    check(
+        Case(
+            batch=2,
+            heads_q=4,
+            heads_kv=2,
+            len_q=3,
+            len_kv=66,
+            head_dim=24,
+            dtype=dtype,
+            layout=layout,
+        )
+    )
 
 
 @pytest.mark.parametrize("scale", [0.0, 0.01, 1.0, 3, -0.5])
 def test_softmax_scale(scale):
-    check(Case(batch=1, heads_q=2, len_q=2, len_kv=40, head_dim=32, dtype="float32"), softmax_scale=scale)
+    check(
+        Case(batch=1, heads_q=2, len_q=2, len_kv=40, head_dim=32, dtype="float32"),
+        softmax_scale=scale,
+    )
 
 
-@pytest.mark.parametrize(("batch", "len_q", "len_kv"), [(1, 1, 0), (0, 2, 5), (2, 0, 5), (1, 6, 2), (1, 20, 1)])
+@pytest.mark.parametrize(
+    ("batch", "len_q", "len_kv"), [(1, 1, 0), (0, 2, 5), (2, 0, 5), (1, 6, 2), (1, 20, 1)]
+)
 def test_empty_rows_without_a_warning(batch, len_q, len_kv):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        check(Case(batch=batch, heads_q=2, len_q=len_q, len_kv=len_kv, head_dim=16, dtype="float32"))
+        check(
+            Case(batch=batch, heads_q=2, len_q=len_q, len_kv=len_kv, head_dim=16, dtype="float32")
+        )
 
 
 @pytest.mark.parametrize("size", [100.0, 1e4])

@@ -7,8 +7,8 @@ import warnings
 
 import pytest
 import torch
-
 from attention.cases import LAYOUTS, Case, build
+
 from fdlib import naive_attention
 
 NEG_INF = float("-inf")
@@ -16,7 +16,7 @@ NEG_INF = float("-inf")
 
 def by_hand(q, k, v, lens, causal, scale):
     """Attention as nested lists of Python floats, from the definition: `out` and `lse` as tensors."""
-    (batch, len_q, heads_q, head_dim), heads_kv = q.shape, k.shape[2]
+    (batch, len_q, heads_q, _), heads_kv = q.shape, k.shape[2]
     out = torch.zeros(q.shape, dtype=torch.float64)
     lse = torch.full((batch, heads_q, len_q), NEG_INF, dtype=torch.float64)
     for b in range(batch):
@@ -24,7 +24,10 @@ def by_hand(q, k, v, lens, causal, scale):
             keys, values = (x[b, :, h * heads_kv // heads_q].tolist() for x in (k, v))
             for i, query in enumerate(q[b, :, h].tolist()):
                 visible = lens[b] - len_q + i + 1 if causal else lens[b]
-                scores = [scale * math.fsum(map(float.__mul__, query, key)) for key in keys[: max(visible, 0)]]
+                scores = [
+                    scale * math.fsum(map(float.__mul__, query, key))
+                    for key in keys[: max(visible, 0)]
+                ]
                 if scores:
                     weights = [math.exp(score - max(scores)) for score in scores]
                     total = math.fsum(weights)
@@ -49,7 +52,9 @@ def by_hand(q, k, v, lens, causal, scale):
 def test_is_the_definition(case, causal):
     inputs = build(case, "cpu")
     q, k, v = (x.double() for x in (inputs.q, inputs.k, inputs.v))
-    expected = by_hand(q, k, v, case.lens or (case.len_kv,) * case.batch, causal, 1 / math.sqrt(case.head_dim))
+    expected = by_hand(
+        q, k, v, case.lens or (case.len_kv,) * case.batch, causal, 1 / math.sqrt(case.head_dim)
+    )
     got = naive_attention(q, k, v, causal=causal, cache_seqlens=inputs.cache_seqlens)
     for mine, theirs in zip(got, expected, strict=True):
         assert mine.dtype == torch.float64
@@ -61,18 +66,28 @@ def test_softmax_scale(scale):
     inputs = build(Case(batch=2, heads_q=4, heads_kv=2, len_q=2, len_kv=11, head_dim=8), "cpu")
     q, k, v = (x.double() for x in (inputs.q, inputs.k, inputs.v))
     out, lse = naive_attention(q, k, v, softmax_scale=scale)
-    expected = by_hand(q, k, v, (11, 11), False, 1 / math.sqrt(8) if scale is None else float(scale))
+    expected = by_hand(
+        q, k, v, (11, 11), False, 1 / math.sqrt(8) if scale is None else float(scale)
+    )
     torch.testing.assert_close((out, lse), expected, rtol=1e-13, atol=1e-13)
 
 
-@pytest.mark.parametrize(("len_q", "len_kv", "causal"), [(1, 50, False), (4, 50, True), (50, 50, True), (7, 33, False)])
+@pytest.mark.parametrize(
+    ("len_q", "len_kv", "causal"), [(1, 50, False), (4, 50, True), (50, 50, True), (7, 33, False)]
+)
 def test_agrees_with_torch(len_q, len_kv, causal):
     """SDPA's own causal flag aligns top-left: the mask is built here, bottom-right."""
-    case = Case(batch=2, heads_q=6, heads_kv=3, len_q=len_q, len_kv=len_kv, head_dim=32, dtype="float32")
-    q, k, v = (x.double() for x in (build(case, "cpu").q, build(case, "cpu").k, build(case, "cpu").v))
+    case = Case(
+        batch=2, heads_q=6, heads_kv=3, len_q=len_q, len_kv=len_kv, head_dim=32, dtype="float32"
+    )
+    q, k, v = (
+        x.double() for x in (build(case, "cpu").q, build(case, "cpu").k, build(case, "cpu").v)
+    )
     mask = torch.ones(len_q, len_kv, dtype=torch.bool).tril(len_kv - len_q) if causal else None
     heads_first = (x.transpose(1, 2) for x in (q, k, v))
-    expected = torch.nn.functional.scaled_dot_product_attention(*heads_first, attn_mask=mask, enable_gqa=True)
+    expected = torch.nn.functional.scaled_dot_product_attention(
+        *heads_first, attn_mask=mask, enable_gqa=True
+    )
     out, _ = naive_attention(q, k, v, causal=causal)
     torch.testing.assert_close(out, expected.transpose(1, 2), rtol=1e-12, atol=1e-12)
 
@@ -80,11 +95,25 @@ def test_agrees_with_torch(len_q, len_kv, causal):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_computes_in_float32_and_returns_the_dtype_of_q(dtype, layout):
-    case = Case(batch=2, heads_q=4, heads_kv=2, len_q=2, len_kv=20, head_dim=24, dtype=dtype, layout=layout, lens=(20, 7))
+    case = Case(
+        batch=2,
+        heads_q=4,
+        heads_kv=2,
+        len_q=2,
+        len_kv=20,
+        head_dim=24,
+        dtype=dtype,
+        layout=layout,
+        lens=(20, 7),
+    )
     inputs = build(case, "cpu")
-    out, lse = naive_attention(inputs.q, inputs.k, inputs.v, causal=True, cache_seqlens=inputs.cache_seqlens)
+    out, lse = naive_attention(
+        inputs.q, inputs.k, inputs.v, causal=True, cache_seqlens=inputs.cache_seqlens
+    )
     exact = naive_attention(
-        *(x.double() for x in (inputs.q, inputs.k, inputs.v)), causal=True, cache_seqlens=inputs.cache_seqlens
+        *(x.double() for x in (inputs.q, inputs.k, inputs.v)),
+        causal=True,
+        cache_seqlens=inputs.cache_seqlens,
     )
     assert (out.dtype, lse.dtype) == (inputs.q.dtype, torch.float32)
     assert out.is_contiguous()
@@ -94,12 +123,21 @@ def test_computes_in_float32_and_returns_the_dtype_of_q(dtype, layout):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(("len_q", "len_kv", "lens"), [(1, 0, None), (3, 5, (0, 5)), (4, 2, None), (2, 6, (1, 0))])
+@pytest.mark.parametrize(
+    ("len_q", "len_kv", "lens"), [(1, 0, None), (3, 5, (0, 5)), (4, 2, None), (2, 6, (1, 0))]
+)
 def test_empty_rows_are_zero_and_minus_infinity_without_a_warning(len_q, len_kv, lens, causal):
-    inputs = build(Case(batch=2, heads_q=2, len_q=len_q, len_kv=len_kv, head_dim=8, dtype="float32", lens=lens), "cpu")
+    inputs = build(
+        Case(
+            batch=2, heads_q=2, len_q=len_q, len_kv=len_kv, head_dim=8, dtype="float32", lens=lens
+        ),
+        "cpu",
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        out, lse = naive_attention(inputs.q, inputs.k, inputs.v, causal=causal, cache_seqlens=inputs.cache_seqlens)
+        out, lse = naive_attention(
+            inputs.q, inputs.k, inputs.v, causal=causal, cache_seqlens=inputs.cache_seqlens
+        )
     for b, length in enumerate(lens or (len_kv, len_kv)):
         for i in range(len_q):
             seen = length - len_q + i + 1 if causal else length

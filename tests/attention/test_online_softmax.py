@@ -2,170 +2,31 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 
-import numpy as np
 import pytest
 import torch
+from attention.cases import LAYOUTS, Case, build
+from attention.oracle import assert_close, oracle
 
-from attention.cases import LAYOUTS, Case, assert_close, build, oracle
-from fdlib import merge_states, naive_attention, online_softmax_attention
+from fdlib import naive_attention, online_softmax_attention
 from fdlib.attention.online_softmax import SoftmaxState, finalize, update
-from fdlib.plan import split_ranges
 
 NEG_INF = float("-inf")
 NO_ROWS = pytest.mark.xfail(
-    raises=RuntimeError, strict=True, reason="online_softmax_attention: reshape(..., -1, ...) of a q without elements"
+    raises=RuntimeError,
+    strict=True,
+    reason="online_softmax_attention: reshape(..., -1, ...) of a q without elements",
 )
-EXACT = 1e-15  # relative, float64: issue and course say that the combine is exact to this
-
-
-def whole_and_parts(len_kv=103, num_parts=6, len_q=2, causal=False, seed=0):
-    """Attention over all keys, and over each part of them, in float64."""
-    case = Case(batch=2, heads_q=6, heads_kv=2, len_q=len_q, len_kv=len_kv, head_dim=20, dtype="float32", seed=seed)
-    q, k, v = (x.double() for x in (build(case, "cpu").q, build(case, "cpu").k, build(case, "cpu").v))
-    v = v.abs() + 0.1  # no cancellation: a relative error means something
-    whole = naive_attention(q, k, v, causal=causal)
-    parts = [naive_attention(q, k[:, start:end], v[:, start:end]) for start, end in split_ranges(len_kv, num_parts, 8)]
-    return whole, [out for out, _ in parts], [lse for _, lse in parts]
-
-
-def relative_error(got, expected):
-    got, expected = (np.asarray(x, dtype=np.longdouble) for x in (got, expected))
-    return float(np.abs((got - expected) / expected).max())
-
-
-def merge_in_long_double(outs, lses):
-    """The same parts merged with a longer mantissa: what is left is the error of `merge_states` itself."""
-    outs = np.stack(outs).astype(np.longdouble)
-    lses = np.stack(lses).astype(np.longdouble)
-    largest = lses.max(0)
-    weights = np.exp(lses - largest)
-    shares = (weights / weights.sum(0)).swapaxes(2, 3)[..., None]
-    return (shares * outs).sum(0), largest + np.log(weights.sum(0))
-
-
-@pytest.mark.parametrize("num_parts", [1, 2, 3, 6, 13, 40])
-@pytest.mark.parametrize("seed", range(3))
-def test_merge_is_exact(num_parts, seed):
-    (out, lse), outs, lses = whole_and_parts(num_parts=num_parts, seed=seed)
-    merged = merge_states(outs, lses)
-    for got, expected in zip(merged, merge_in_long_double(outs, lses), strict=True):
-        assert relative_error(got, expected) <= EXACT
-    # parts and whole each carry rounding errors of their own, of a few units in the last place
-    assert relative_error(merged[0], out) <= 4 * EXACT
-    assert relative_error(merged[1], lse) <= EXACT
-
-
-def test_any_order():
-    _, outs, lses = whole_and_parts(num_parts=4)
-    exact = merge_in_long_double(outs, lses)
-    for order in itertools.permutations(range(4)):
-        merged = merge_states([outs[i] for i in order], [lses[i] for i in order])
-        assert relative_error(merged[0], exact[0]) <= EXACT
-        assert relative_error(merged[1], exact[1]) <= EXACT
-
-
-def left_to_right(outs, lses):
-    out, lse = outs[0], lses[0]
-    for next_out, next_lse in zip(outs[1:], lses[1:], strict=True):
-        out, lse = merge_states([out, next_out], [lse, next_lse])
-    return out, lse
-
-
-def by_halves(outs, lses):
-    if len(outs) == 1:
-        return outs[0], lses[0]
-    middle = len(outs) // 2
-    left, right = by_halves(outs[:middle], lses[:middle]), by_halves(outs[middle:], lses[middle:])
-    return merge_states([left[0], right[0]], [left[1], right[1]])
-
-
-@pytest.mark.parametrize("tree", [left_to_right, by_halves])
-def test_any_tree(tree):
-    _, outs, lses = whole_and_parts(num_parts=7)
-    exact = merge_in_long_double(outs, lses)
-    merged = tree(outs, lses)
-    assert relative_error(merged[0], exact[0]) <= 2 * EXACT  # each level rounds again
-    assert relative_error(merged[1], exact[1]) <= EXACT
-
-
-@pytest.mark.parametrize("junk", [0.0, 1e30, float("nan"), float("inf"), NEG_INF])
-@pytest.mark.parametrize("place", [0, 1, 2])
-def test_a_part_without_keys_is_the_identity(junk, place):
-    _, outs, lses = whole_and_parts(num_parts=2)
-    expected = merge_states(outs, lses)
-    outs.insert(place, torch.full_like(outs[0], junk))
-    lses.insert(place, torch.full_like(lses[0], NEG_INF))
-    got = merge_states(outs, lses)
-    assert torch.equal(got[0], expected[0])
-    assert torch.equal(got[1], expected[1])
-
-
-@pytest.mark.parametrize("parts", [1, 2, 5])
-def test_only_parts_without_keys(parts):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        out, lse = merge_states(torch.full((parts, 2, 3, 4, 8), float("nan")), torch.full((parts, 2, 4, 3), NEG_INF))
-    assert (out == 0).all()
-    assert (lse == NEG_INF).all()
-
-
-def test_one_part_is_itself():
-    (out, lse), _, _ = whole_and_parts()
-    merged_out, merged_lse = merge_states([out], [lse])
-    assert torch.equal(merged_out, out)
-    assert torch.equal(merged_lse, lse)
-
-
-def test_rows_merge_independently():
-    """Rows empty in one part, in the other, in both: each row is merged by its own LSEs."""
-    _, outs, lses = whole_and_parts(num_parts=2)
-    lses[0][0, 1, 0] = NEG_INF
-    lses[1][1, 2, 1] = NEG_INF
-    lses[0][1, 5, 0] = lses[1][1, 5, 0] = NEG_INF
-    out, lse = merge_states(outs, lses)
-    assert torch.equal(out[0, 0, 1], outs[1][0, 0, 1])
-    assert torch.equal(out[1, 1, 2], outs[0][1, 1, 2])
-    assert (out[1, 0, 5] == 0).all()
-    assert lse[1, 5, 0] == NEG_INF
-    untouched = torch.ones_like(lse, dtype=torch.bool)
-    untouched[0, 1, 0] = untouched[1, 2, 1] = untouched[1, 5, 0] = False
-    _, outs, lses = whole_and_parts(num_parts=2)
-    assert torch.equal(lse[untouched], merge_states(outs, lses)[1][untouched])
-
-
-@pytest.mark.parametrize("shift", [-1e4, -700.0, 700.0, 1e4, 1e300])
-def test_scores_beyond_the_range_of_exp(shift):
-    _, outs, lses = whole_and_parts(num_parts=3)
-    expected = merge_states(outs, lses)
-    out, lse = merge_states(outs, [lse + shift for lse in lses])
-    assert out.isfinite().all()
-    assert relative_error(lse, expected[1] + shift) <= 1e-10
-
-
-def test_averaging_is_wrong_and_merging_is_not():
-    (out, _), outs, lses = whole_and_parts(num_parts=4)
-    assert relative_error(sum(outs) / 4, out) > 0.05
-    shares = torch.stack(lses).softmax(0).transpose(2, 3)[..., None]
-    assert relative_error((shares * torch.stack(outs)).sum(0), out) <= 4 * EXACT  # the same thing said otherwise
-
-
-def test_tensors_or_lists_and_the_dtypes_come_back():
-    _, outs, lses = whole_and_parts(num_parts=3)
-    as_lists, as_tensors = merge_states(outs, lses), merge_states(torch.stack(outs), torch.stack(lses))
-    assert torch.equal(as_lists[0], as_tensors[0])
-    out, lse = merge_states([o.half() for o in outs], [x.float() for x in lses])
-    assert (out.dtype, lse.dtype) == (torch.float16, torch.float32)
-    torch.testing.assert_close(out.double(), as_lists[0], rtol=2e-3, atol=0)
 
 
 @pytest.mark.parametrize("block", [1, 3, 16, 200])
 @pytest.mark.parametrize("descending", [False, True])
 def test_update_over_blocks_is_softmax(block, descending):
     """A maximum that moves at every block, or never after the first."""
-    scores = torch.randn(2, 3, 50, dtype=torch.float64).sort(dim=-1, descending=descending).values * 20
+    scores = (
+        torch.randn(2, 3, 50, dtype=torch.float64).sort(dim=-1, descending=descending).values * 20
+    )
     v = torch.randn(2, 50, 7, dtype=torch.float64)
     state = SoftmaxState.empty((2, 3), 7, v)
     for start in range(0, 50, block):
@@ -194,7 +55,9 @@ def test_a_masked_block_changes_nothing():
 @pytest.mark.parametrize("causal", [False, True])
 def test_online_attention_is_attention(block_n, causal):
     case = Case(batch=2, heads_q=6, heads_kv=2, len_q=5, len_kv=70, head_dim=24, dtype="float32")
-    q, k, v = (x.double() for x in (build(case, "cpu").q, build(case, "cpu").k, build(case, "cpu").v))
+    q, k, v = (
+        x.double() for x in (build(case, "cpu").q, build(case, "cpu").k, build(case, "cpu").v)
+    )
     got = online_softmax_attention(q, k, v, block_n=block_n, causal=causal)
     torch.testing.assert_close(got, naive_attention(q, k, v, causal=causal), rtol=1e-12, atol=1e-13)
 
@@ -202,9 +65,13 @@ def test_online_attention_is_attention(block_n, causal):
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_dtypes_and_layouts(dtype, layout):
-    case = Case(batch=2, heads_q=4, heads_kv=2, len_q=3, len_kv=90, head_dim=40, dtype=dtype, layout=layout)
+    case = Case(
+        batch=2, heads_q=4, heads_kv=2, len_q=3, len_kv=90, head_dim=40, dtype=dtype, layout=layout
+    )
     inputs = build(case, "cpu")
-    out, lse = online_softmax_attention(inputs.q, inputs.k, inputs.v, block_n=32, causal=True, softmax_scale=0.3)
+    out, lse = online_softmax_attention(
+        inputs.q, inputs.k, inputs.v, block_n=32, causal=True, softmax_scale=0.3
+    )
     assert out.dtype == inputs.q.dtype
     assert_close(out, lse, oracle(inputs.q, inputs.k, inputs.v, causal=True, scale=0.3), case)
 
@@ -220,20 +87,17 @@ def test_dtypes_and_layouts(dtype, layout):
     ],
 )
 def test_empty_rows(batch, len_q, len_kv):
-    inputs = build(Case(batch=batch, heads_q=2, len_q=len_q, len_kv=len_kv, head_dim=8, dtype="float32"), "cpu")
+    inputs = build(
+        Case(batch=batch, heads_q=2, len_q=len_q, len_kv=len_kv, head_dim=8, dtype="float32"), "cpu"
+    )
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         out, lse = online_softmax_attention(inputs.q, inputs.k, inputs.v, causal=True)
     assert_close(out, lse, oracle(inputs.q, inputs.k, inputs.v, causal=True))
 
 
-def test_no_parts_or_parts_that_do_not_fit():
-    out, lse = torch.zeros(1, 2, 3, 4), torch.zeros(1, 3, 2)
-    with pytest.raises(ValueError, match="outs: got no parts, takes"):
-        merge_states([], [])
-    with pytest.raises(ValueError, match=r"lses: got .*, takes"):
-        merge_states([out, out], [lse])
-    with pytest.raises(ValueError, match=r"lses: got .*, takes"):
-        merge_states([out], [lse.transpose(1, 2)])
-    with pytest.raises(ValueError, match=r"outs: got .*, takes"):
-        merge_states([out, out[:, :1]], [lse, lse])
+@pytest.mark.parametrize("block_n", [0, -1, 1.5, True, None])
+def test_a_block_has_a_key_at_least(block_n):
+    q = torch.zeros(1, 1, 1, 8)
+    with pytest.raises(ValueError, match=rf"^block_n: got {block_n}, takes "):
+        online_softmax_attention(q, q, q, block_n=block_n)

@@ -13,10 +13,11 @@ import pytest
 pytest.importorskip("hypothesis")
 
 import torch
+from attention.cases import LAYOUTS, Case, build
+from attention.oracle import assert_close, oracle
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from attention.cases import LAYOUTS, Case, assert_close, build, oracle
 from fdlib import merge_states, naive_attention, online_softmax_attention
 from fdlib.plan import key_block, split_ranges
 
@@ -30,7 +31,9 @@ except RuntimeError:  # no triton on this platform
 needs_triton = pytest.mark.skipif(flash_decode is None, reason="no triton on this platform")
 MAX_ROWS, MAX_PROGRAMS = 12, 24  # batch x heads_q x len_q; batch x heads_kv x splits
 EDGES = [0, 1, 2, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 191, 193, 256, 257, 300]
-KERNEL_HEAD_DIMS = st.sampled_from([16, 17, 24, 32, 33, 64, 80, 96, 100, 128, 160, 255, 256]) | st.integers(16, 256)
+KERNEL_HEAD_DIMS = st.sampled_from(
+    [16, 17, 24, 32, 33, 64, 80, 96, 100, 128, 160, 255, 256]
+) | st.integers(16, 256)
 more = settings(max_examples=3 * settings.default.max_examples)  # torch alone: milliseconds each
 
 
@@ -40,12 +43,16 @@ def cases(draw, head_dims=KERNEL_HEAD_DIMS, ragged=True):
     group = draw(st.sampled_from([1, 2, 3, 4, 6, 8]))
     heads_kv = draw(st.integers(1, max(MAX_ROWS // group, 1)).map(lambda n: min(n, 3)))
     len_q = draw(st.integers(1, min(9, max(MAX_ROWS // (group * heads_kv), 1))))
-    batch = draw(st.integers(1, max(MAX_ROWS // (group * heads_kv * len_q), 1)).map(lambda n: min(n, 3)))
+    batch = draw(
+        st.integers(1, max(MAX_ROWS // (group * heads_kv * len_q), 1)).map(lambda n: min(n, 3))
+    )
     len_kv = draw(st.sampled_from(EDGES) | st.integers(0, 300))
     dtype = draw(st.sampled_from(["float16", "bfloat16", "float32"]))
     head_dim = draw(head_dims)
     tile = key_block(max(head_dim, 16), 2 if dtype == "float16" else 4)
-    length = st.sampled_from([0, len_kv, min(tile + 1, len_kv), min(1, len_kv)]) | st.integers(0, len_kv)
+    length = st.sampled_from([0, len_kv, min(tile + 1, len_kv), min(1, len_kv)]) | st.integers(
+        0, len_kv
+    )
     lens = draw(st.none() | st.tuples(*[length] * batch)) if ragged else None
     return Case(
         batch=batch,
@@ -64,22 +71,30 @@ def cases(draw, head_dims=KERNEL_HEAD_DIMS, ragged=True):
 
 
 MORE_SPLITS_THAN_BLOCKS = Case(heads_q=2, heads_kv=1, len_kv=130, num_splits=20, dtype="float32")
-TWELVE_OVER_TWO = Case(heads_q=12, heads_kv=2, len_kv=65, head_dim=80, num_splits=3, layout="packed_kv", lens=(65,))
+TWELVE_OVER_TWO = Case(
+    heads_q=12, heads_kv=2, len_kv=65, head_dim=80, num_splits=3, layout="packed_kv", lens=(65,)
+)
 
 
 @more
 @given(case=cases(head_dims=st.integers(1, 256)))
 def test_naive(case):
     inputs = build(case, "cpu")
-    got = naive_attention(inputs.q, inputs.k, inputs.v, causal=case.causal, cache_seqlens=inputs.cache_seqlens)
-    assert_close(*got, oracle(inputs.q, inputs.k, inputs.v, lens=case.lens, causal=case.causal), case)
+    got = naive_attention(
+        inputs.q, inputs.k, inputs.v, causal=case.causal, cache_seqlens=inputs.cache_seqlens
+    )
+    assert_close(
+        *got, oracle(inputs.q, inputs.k, inputs.v, lens=case.lens, causal=case.causal), case
+    )
 
 
 @more
 @given(case=cases(head_dims=st.integers(1, 256), ragged=False), block_n=st.integers(1, 130))
 def test_online_softmax(case, block_n):
     inputs = build(case, "cpu")
-    got = online_softmax_attention(inputs.q, inputs.k, inputs.v, block_n=block_n, causal=case.causal)
+    got = online_softmax_attention(
+        inputs.q, inputs.k, inputs.v, block_n=block_n, causal=case.causal
+    )
     assert_close(*got, oracle(inputs.q, inputs.k, inputs.v, causal=case.causal), case)
 
 
@@ -115,7 +130,9 @@ def test_flash_decode(case):
         num_splits=case.num_splits, return_lse=True,
     )  # fmt: skip
     assert out.dtype == inputs.q.dtype
-    assert_close(out, lse, oracle(inputs.q, inputs.k, inputs.v, lens=case.lens, causal=case.causal), case)
+    assert_close(
+        out, lse, oracle(inputs.q, inputs.k, inputs.v, lens=case.lens, causal=case.causal), case
+    )
 
 
 @needs_triton

@@ -61,7 +61,9 @@ def summary(rows: list[dict]) -> list[dict]:
                 "max_abs_out": max((row["out_abs"] for row in own), default=0.0),
                 "max_rel_out": max((row["out_rel"] for row in own), default=0.0),
                 "max_abs_lse": max((row["lse_abs"] for row in own), default=0.0),
-                "max_budget_used": max((max(row["out_share"], row["lse_share"]) for row in own), default=0.0),
+                "max_budget_used": max(
+                    (max(row["out_share"], row["lse_share"]) for row in own), default=0.0
+                ),
             }
         )
     return table
@@ -73,7 +75,11 @@ def failed(row: dict) -> bool:
 
 def machine() -> dict:
     query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    driver = subprocess.run(query, capture_output=True, text=True).stdout.split("\n")[0] if shutil.which(query[0]) else None
+    driver = (
+        subprocess.run(query, capture_output=True, text=True).stdout.split("\n")[0]
+        if shutil.which(query[0])
+        else None
+    )
     return {
         "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "none (interpreter)",
         "driver": driver,
@@ -86,11 +92,12 @@ def machine() -> dict:
 
 
 def print_table(table: list[dict]) -> None:
-    print(f"{'dtype':10}{'cases':>7}{'failed':>8}{'max abs out':>14}{'max rel out':>14}{'max abs lse':>14}{'budget used':>13}")
+    columns = ["max abs out", "max rel out", "max abs lse", "budget used"]
+    print(f"{'dtype':10}{'cases':>7}{'failed':>8}" + "".join(f"{name:>14}" for name in columns))
     for row in table:
         print(
             f"{row['dtype']:10}{row['cases']:7}{row['failed']:8}{row['max_abs_out']:14.2e}{row['max_rel_out']:14.2e}"
-            f"{row['max_abs_lse']:14.2e}{row['max_budget_used']:13.2f}"
+            f"{row['max_abs_lse']:14.2e}{row['max_budget_used']:14.2f}"
         )
 
 
@@ -108,7 +115,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("out", type=Path)
     parser.add_argument("--jobs", type=int, default=min(os.cpu_count() or 1, 8))
-    parser.add_argument("--few", type=int, help="so many short cases, one process, under compute-sanitizer")
+    parser.add_argument(
+        "--few", type=int, help="so many short cases, one process, under compute-sanitizer"
+    )
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.few and not options.inside:

@@ -165,7 +165,8 @@ def _decode_case(context: CheckContext, used: int) -> tuple[dict[str, torch.Tens
     q, k, v = random_qkv(context.generator(), batch=3, len_q=1, len_kv=used + 4, heads_q=2)
     new = {"q": q, "k_new": k[:, used : used + 1].clone(), "v_new": v[:, used : used + 1].clone()}
     k[:, used:], v[:, used:] = math.nan, math.nan
-    return {**new, "k_cache": k, "v_cache": v}, describe(q, k, f"length {used} before the step")
+    case = describe(q, k, f"length {used} before the step, NaN in the rest of the cache")
+    return {**new, "k_cache": k, "v_cache": v}, case
 
 
 def _after_the_step(args: dict[str, torch.Tensor], name: str, used: int) -> torch.Tensor:
@@ -177,13 +178,19 @@ def _after_the_step(args: dict[str, torch.Tensor], name: str, used: int) -> torc
 def _cache_write(module: ModuleType, context: CheckContext) -> None:
     for used in (0, 9):
         args, case = _decode_case(context, used)
-        want = {f"{name}_cache": _after_the_step(args, name, used) for name in ("k", "v")}
+        want = {name: _after_the_step(args, name, used) for name in ("k", "v")}
         returns = ("out", "lse", "length")
         _, _, length = call(module, "decode_step", *args.values(), used, returns=returns)
         expect_equal(length, used + 1, what="the returned length", case=case)
         for name, cache in want.items():
-            what = f"{name}, which the step must write in place, at position {used} only,"
-            expect_close(args[name], cache, what=what, case=case, axes=CACHE_AXES)
+            got = args[f"{name}_cache"]
+            if got[:, used].isnan().all():
+                raise Mismatch(
+                    f"Nothing was written into {name}_cache at position {used}, for {case}. "
+                    "The step has to change the tensor that it got, in place."
+                )
+            what = f"{name}_cache, where only position {used} must change,"
+            expect_close(got, cache, what=what, case=case, axes=CACHE_AXES)
 
 
 def _decode(module: ModuleType, context: CheckContext) -> None:

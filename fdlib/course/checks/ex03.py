@@ -104,7 +104,9 @@ def _expect_attention(
         q.zero_()
         v.abs_().mul_(4000)
     dtype = str(q.dtype).removeprefix("torch.")
-    case = describe(q, k, dtype, "causal" if causal else "", "blocks of {} by {}".format(*blocks))
+    behind = f"NaN from key {k.shape[1]} on" if k.shape[1] % blocks[1] else ""
+    shown_blocks = "blocks of {} by {}".format(*blocks)
+    case = describe(q, k, dtype, "causal" if causal else "", shown_blocks, behind)
     with unchanged(case, q=q, k=k, v=v), unwritten_memory(case):
         block_m, block_n = blocks
         out, lse = call(

@@ -31,8 +31,9 @@ def _run(
     """The case in words, and what the learner's split_kv returned for it."""
     q, k, v = qkv
     dtype = str(q.dtype).removeprefix("torch.")
-    case = describe(q, k, dtype, f"{num_splits} splits" if num_splits > 1 else "1 split")
-    case += f", blocks of {block_n}"
+    splits = f"{num_splits} splits" if num_splits > 1 else "1 split"
+    behind = f"NaN from key {k.shape[1]} on" if k.shape[1] % block_n else ""
+    case = describe(q, k, dtype, splits, f"blocks of {block_n}", behind)
     with unchanged(case, q=q, k=k, v=v), unwritten_memory(case):
         returns = ("out_partial", "lse_partial")
         out, lse = call(module, "split_kv", q, k, v, num_splits, block_n, returns=returns)
