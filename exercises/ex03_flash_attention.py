@@ -68,8 +68,8 @@ def flash_attention_kernel(
         # <<<
 
         # The update of exercise 02: m_i, l_i and acc, after this block. A row that has seen no key
-        # yet stays at m_i = -inf, l_i = 0, acc = 0. tl.dot takes two tiles of one dtype: cast p to
-        # v.dtype.
+        # yet stays at m_i = -inf, l_i = 0, acc = 0. l_i sums the float32 p; for acc, tl.dot takes
+        # two tiles of one dtype: cast p to v.dtype.
         # >>> write: the online softmax update
         tl.static_assert(False, "write: the online softmax update")
         # <<<
@@ -104,4 +104,4 @@ def flash_attention(q, k, v, *, causal=False, block_m=32, block_n=32):
     return out, lse
 
 
-# Generated from solutions/ex03_flash_attention.py; write between the markers. 15704df1c03d
+# Generated from solutions/ex03_flash_attention.py; write between the markers. 6aefbcc7c6b3

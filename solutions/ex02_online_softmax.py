@@ -21,25 +21,25 @@ import torch
 NEG_INF = float("-inf")
 
 
-def empty_state(rows, head_dim, dtype=torch.float32):
-    """(m, l, acc) before the first key: no maximum yet, nothing summed. `rows` is the shape (..., M)."""
-    return (
-        torch.full(rows, NEG_INF, dtype=dtype),
-        torch.zeros(rows, dtype=dtype),
-        torch.zeros(*rows, head_dim, dtype=dtype),
-    )
+def empty_state(rows, head_dim, like):
+    """(m, l, acc) before the first key, in the dtype and on the device of `like`; `rows` is (..., M).
+
+    No maximum yet, nothing summed.
+    """
+    m = torch.full(rows, NEG_INF, dtype=like.dtype, device=like.device)
+    return m, torch.zeros_like(m), m.new_zeros(*rows, head_dim)
 
 
 def update(m, l, acc, scores, v):  # noqa: E741
     """Fold one block into the state: scores (..., M, N), already scaled, hidden ones -inf; v (...,
     N, D).
 
-    Returns the new (m, l, acc).
+    Returns the new (m, l, acc). v must stay as it was.
     """
-    # m_new: the largest score of old and new together. alpha: what the old sums must be multiplied
-    # with, because they were measured against m and now count against m_new; (..., M), between 0
-    # and 1. Careful: a row whose scores were all -inf until now has m = m_new = -inf, and -inf -
-    # -inf is NaN. Such a row has to keep l = 0 and acc = 0.
+    # m_new (..., M): the largest score of old and new together. alpha (..., M), between 0 and 1: what
+    # the old sums are multiplied with. They were measured against m, and now count against m_new.
+    # Careful: a row whose scores were all -inf until now has m = m_new = -inf, and (-inf) - (-inf)
+    # is NaN. Such a row has to keep l = 0 and acc = 0.
     # >>> write: the new maximum and the correction factor
     m_new = torch.maximum(m, scores.amax(dim=-1))
     m_safe = torch.where(m_new == NEG_INF, 0.0, m_new)
@@ -77,7 +77,7 @@ def attention(q, k, v, block_n):
     """
     batch, len_q, heads, head_dim = q.shape
     q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)  # (B, H, L, D)
-    m, l, acc = empty_state((batch, heads, len_q), head_dim, q.dtype)  # noqa: E741
+    m, l, acc = empty_state((batch, heads, len_q), head_dim, q)  # noqa: E741
     for start in range(0, k.shape[2], block_n):
         k_block, v_block = k[:, :, start : start + block_n], v[:, :, start : start + block_n]
         scores = q @ k_block.transpose(-1, -2) / math.sqrt(head_dim)  # (B, H, L_q, N)

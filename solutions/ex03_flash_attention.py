@@ -78,8 +78,8 @@ def flash_attention_kernel(
         # <<<
 
         # The update of exercise 02: m_i, l_i and acc, after this block. A row that has seen no key
-        # yet stays at m_i = -inf, l_i = 0, acc = 0. tl.dot takes two tiles of one dtype: cast p to
-        # v.dtype.
+        # yet stays at m_i = -inf, l_i = 0, acc = 0. l_i sums the float32 p; for acc, tl.dot takes
+        # two tiles of one dtype: cast p to v.dtype.
         # >>> write: the online softmax update
         m_new = tl.maximum(m_i, tl.max(qk, 1))
         m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)

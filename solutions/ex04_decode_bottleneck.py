@@ -3,7 +3,7 @@
 Read notebook 04_decode_bottleneck first. No kernel today: you write down, as small functions, what
 the notebook argued. How many programs does FlashAttention-2 launch? How many SMs do they keep busy?
 How many bytes must be read, and how long does that take at best? Integers stay integers: use // and
-not /, unless a fraction is asked for.
+not /, unless a fraction is asked for. a // b rounds down; -(-a // b) is a divided by b, rounded up.
 
 Write only between a line that begins with "# >>> write" and the next "# <<<".
 Check yourself: `fdlib check 4` in a terminal, or `check(4)` in the notebook.
@@ -67,11 +67,10 @@ def intensity(batch, heads_q, heads_kv, len_q, len_kv, head_dim, element_bytes=2
 
 
 def decode_time_us(bytes_read, bandwidth_gbs, programs, num_sms):
-    """Microseconds to read `bytes_read`, in a simple model: each SM can draw 1/num_sms of the
-    bandwidth, no more.
+    """Microseconds to read `bytes_read` in a simple model: an SM draws 1/num_sms of the bandwidth.
 
     So a grid that leaves half of the SMs idle takes twice as long. `bandwidth_gbs` is in GB/s; 1 GB
-    is 1e9 bytes.
+    is 1e9 bytes. There is at least one program.
     """
     # >>> write: the time in microseconds
     busy_share = 1 - idle_fraction(programs, num_sms)
@@ -81,12 +80,11 @@ def decode_time_us(bytes_read, bandwidth_gbs, programs, num_sms):
 
 
 def splits_to_fill(batch, heads_q, num_sms):
-    """The smallest number of parts to cut the keys into, so that one query per sequence gives every
-    SM a program.
+    """The fewest parts to cut the keys into, so that one query per sequence gives every SM a program.
 
-    Each part of each head of each sequence is one program. At least 1.
+    Each part of each query head of each sequence is one program.
     """
     # >>> write: the number of splits
-    splits = max(1, -(-num_sms // (batch * heads_q)))
+    splits = -(-num_sms // (batch * heads_q))
     # <<<
     return splits

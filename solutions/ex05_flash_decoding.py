@@ -42,6 +42,7 @@ def split_kernel(
     #     from  s * blocks // num_splits  up to, not including,  (s + 1) * blocks // num_splits
     # start and end: its first key, and one past its last key. end must not pass len_kv.
     # start == end is possible: with more splits than blocks, some get nothing.
+    # Use exactly this cut: the check looks at each split.
     # >>> write: the range of keys of this split
     blocks = tl.cdiv(len_kv, BLOCK_N)
     start = split * blocks // num_splits * BLOCK_N

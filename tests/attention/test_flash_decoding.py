@@ -69,7 +69,7 @@ def test_each_query_head_reads_its_own_key_head(heads_q, heads_kv):
 
 
 @pytest.mark.parametrize("causal", [False, True])
-@pytest.mark.parametrize(("len_q", "len_kv"), [(2, 1), (3, 130), (9, 70), (9, 5)])
+@pytest.mark.parametrize(("len_q", "len_kv"), [(2, 1), (2, 64), (3, 130), (3, 65), (9, 70), (9, 5)])
 def test_several_queries(len_q, len_kv, causal):
     check(
         Case(

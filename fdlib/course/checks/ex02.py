@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fdlib.course.checks import Check, CheckContext
-from fdlib.course.checks.ex01 import (
+from fdlib.course.checks.inputs import (
     LSE_AXES,
     OUT_AXES,
     call,

@@ -6,8 +6,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fdlib.course.checks import Check, CheckContext
-from fdlib.course.checks.ex01 import call, describe, oracle, random_qkv, unchanged
-from fdlib.course.checks.ex03 import expect_written, unwritten_memory
+from fdlib.course.checks.guards import expect_written, unwritten_memory
+from fdlib.course.checks.inputs import call, describe, oracle, random_qkv, unchanged
 from fdlib.course.compare import expect_close
 from fdlib.device import kernel_device
 from fdlib.plan import split_ranges

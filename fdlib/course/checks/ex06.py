@@ -7,7 +7,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fdlib.course.checks import Check, CheckContext
-from fdlib.course.checks.ex01 import (
+from fdlib.course.checks.guards import expect_written, unwritten_memory
+from fdlib.course.checks.inputs import (
     LSE_AXES,
     OUT_AXES,
     call,
@@ -17,7 +18,6 @@ from fdlib.course.checks.ex01 import (
     random_qkv,
     unchanged,
 )
-from fdlib.course.checks.ex03 import expect_written, unwritten_memory
 from fdlib.course.compare import Mismatch, expect_close
 from fdlib.device import kernel_device
 from fdlib.plan import split_ranges
@@ -168,9 +168,10 @@ def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
     case = describe(q, k, "float16", "5 splits, split_kv passed in")
     out, lse = call(module, "flash_decode", q, k, v, 5, split_kv=split_kv)
     if counts != [5]:
+        got = f"once each with num_splits {counts}" if counts else "never"
         raise Mismatch(
-            f"flash_decode called the split_kv that it was given {len(counts)} times, with "
-            f"num_splits {counts}, for {case}; expected one call, split_kv(q, k, v, 5)."
+            f"The split_kv given to flash_decode was called {got}, for {case}; "
+            "expected one call, split_kv(q, k, v, 5)."
         )
     want_out, want_lse = oracle(q, k, v)
     expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES)
