@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from fdlib.recorded import load_recorded
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,8 +21,10 @@ def tree() -> list[str]:
     paths = []
     for line in filter(str.strip, block.splitlines()):
         depth = (len(line) - len(line.lstrip())) // 2
-        name = line.split()[0]
-        folders[depth:] = [name.rstrip("/")]
+        if "  " not in line.strip() and len(line.split()) > 1:  # several files on one line
+            paths += line.split()
+            continue
+        folders[depth:] = [line.split()[0].rstrip("/")]
         paths.append("/".join(folders))
     return paths
 
