@@ -6,6 +6,7 @@ functions, so a picture cannot show a schedule that the kernel does not run. No 
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, replace
 
 from fdlib.gpus import GpuSpec, get_gpu
@@ -29,8 +30,9 @@ KEY_TILE_BYTES = 16 * 1024
 # A tensor core's tile has 16 rows; fewer are padded to it. The accumulator (rows x head_dim, float32)
 # has to stay in registers.
 MIN_ROW_BLOCK, MAX_ROW_BLOCK, MAX_ACC_ELEMENTS = 16, 64, 64 * 128
-# A split of fewer key blocks than this costs more in the combine than it saves in the loop.
-MIN_BLOCKS_PER_SPLIT = 4
+# Parts that the combine merges in the time of one key block of the split kernel: measured on an
+# H200 (8/1 heads, 16k keys, the sweep in data/recorded/h200_decode.json).
+MERGES_PER_BLOCK = 14
 
 
 def cdiv(a: int, b: int) -> int:
@@ -110,19 +112,24 @@ def choose_num_splits(programs: int, key_blocks: int, num_sms: int) -> int:
     """How many parts to cut the keys into: as near to one program per SM as whole parts come.
 
     ``programs`` is the grid without splitting, ``key_blocks`` the blocks of the longest sequence.
-    A part has at least four key blocks: below that the combine costs more than the shorter loop
-    saves.
+    Short contexts get fewer: splitting shortens the loop (``key_blocks / splits`` steps) and
+    lengthens the combine (``splits / MERGES_PER_BLOCK`` steps), and their sum is least at
+    ``sqrt(MERGES_PER_BLOCK * key_blocks)``. Of the counts that leave the longest part as long,
+    the smallest.
 
     >>> choose_num_splits(programs=8, key_blocks=256, num_sms=132)
     16
+    >>> choose_num_splits(programs=1, key_blocks=16, num_sms=132)
+    8
     >>> choose_num_splits(programs=128, key_blocks=256, num_sms=132)
     1
     """
-    if programs == 0:
+    if programs == 0 or key_blocks == 0:
         return 1
     # num_sms / programs, rounded to the nearest; a half rounds down
     nearest = (2 * num_sms + programs - 1) // (2 * programs)
-    return max(1, min(nearest, key_blocks // MIN_BLOCKS_PER_SPLIT))
+    splits = max(1, min(nearest, math.isqrt(MERGES_PER_BLOCK * key_blocks)))
+    return cdiv(key_blocks, cdiv(key_blocks, splits))
 
 
 @dataclass(frozen=True)
@@ -181,14 +188,14 @@ def plan_splits(shape: AttentionShape, gpu: GpuSpec | str | int, num_splits: int
 
     >>> plan = plan_splits(AttentionShape(heads_q=8, heads_kv=1, len_kv=100_000), "H100")
     >>> plan.num_splits, plan.programs, plan.busy_sms
-    (132, 132, 132)
+    (131, 131, 131)
     """
     gpu = get_gpu(gpu) if isinstance(gpu, str) else gpu
     num_sms = gpu.num_sms if isinstance(gpu, GpuSpec) else gpu
-    if isinstance(num_splits, bool) or not isinstance(num_splits, int) or num_splits < 0:
-        raise ValueError(
-            f"num_splits: got {num_splits!r}, takes an int >= 0 (0 lets the rule choose)"
-        )
+    if type(num_sms) is not int or num_sms < 1:
+        raise ValueError(f"gpu: got {gpu!r}, takes a GpuSpec, a name or a number of SMs >= 1")
+    if type(num_splits) is not int or num_splits < 0:
+        raise ValueError(f"num_splits: got {num_splits!r}, takes an int >= 0 (0: the rule chooses)")
     block_m = row_block(shape.group_size * shape.len_q, shape.head_dim, shape.element_bytes)
     block_n = key_block(shape.head_dim, shape.element_bytes)
     whole = SplitPlan(shape, num_sms, block_m, block_n, num_splits=1)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
+import math
 
 import pytest
 
 from fdlib import AttentionShape, plan_splits
 from fdlib.gpus import GPUS, get_gpu
 from fdlib.plan import (
-    MIN_BLOCKS_PER_SPLIT,
+    MERGES_PER_BLOCK,
     cdiv,
     choose_num_splits,
     flash_attention_programs,
@@ -101,7 +102,9 @@ def test_split_count_is_within_its_limits(programs, num_sms):
         splits = choose_num_splits(programs, key_blocks, num_sms)
         assert splits >= 1
         if splits > 1:
-            assert splits * MIN_BLOCKS_PER_SPLIT <= key_blocks
+            assert splits**2 <= MERGES_PER_BLOCK * key_blocks  # the combine stays the smaller part
+            fewer = cdiv(key_blocks, splits - 1)
+            assert fewer > cdiv(key_blocks, splits)  # one fewer would make the longest part longer
             assert (
                 programs * (splits - 0.5) <= num_sms
             )  # one fewer would be further from one program per SM
@@ -109,10 +112,11 @@ def test_split_count_is_within_its_limits(programs, num_sms):
 
 @pytest.mark.parametrize("num_sms", sorted({gpu.num_sms for gpu in GPUS.values()}))
 def test_split_count_is_monotone(num_sms):
-    """More keys never mean fewer splits, more programs never more splits, more SMs never fewer."""
+    """More keys never make the longest part shorter, more programs never more splits, more SMs never fewer."""
     for programs in (1, 2, 8, 17, 64):
-        counts = [choose_num_splits(programs, blocks, num_sms) for blocks in range(0, 2000, 7)]
-        assert counts == sorted(counts)
+        sizes = range(1, 2000, 7)
+        longest = [cdiv(n, choose_num_splits(programs, n, num_sms)) for n in sizes]
+        assert longest == sorted(longest)
     counts = [choose_num_splits(programs, 1024, num_sms) for programs in range(1, 400)]
     assert counts == sorted(counts, reverse=True)
     assert choose_num_splits(8, 1024, num_sms + 10) >= choose_num_splits(8, 1024, num_sms)
@@ -120,10 +124,10 @@ def test_split_count_is_monotone(num_sms):
 
 @pytest.mark.parametrize("gpu", sorted(GPUS))
 def test_one_long_sequence_fills_the_gpu(gpu):
-    """At batch 1 and 64k keys at least two thirds of the SMs have work, whatever the head count."""
+    """At batch 1 and 64k keys at least three quarters of the SMs have work, whatever the head count."""
     for heads_kv in (1, 2, 4, 8, 16, 32):
         plan = plan_splits(AttentionShape(heads_q=32, heads_kv=heads_kv, len_kv=65_536), gpu)
-        assert plan.busy_sms >= 0.8 * plan.num_sms
+        assert plan.busy_sms >= 0.75 * plan.num_sms
 
 
 def test_plan_numbers():
@@ -158,7 +162,8 @@ def test_no_batch_size_falls_off_a_cliff(heads_kv):
         plan = plan_splits(
             AttentionShape(batch=batch, heads_q=32, heads_kv=heads_kv, len_kv=32_768), "H200"
         )
-        if batch * heads_kv <= plan.num_sms:
+        most = math.isqrt(MERGES_PER_BLOCK * cdiv(32_768, plan.block_n))
+        if batch * heads_kv <= plan.num_sms and plan.num_splits < 0.8 * most:
             assert 2 / 3 <= plan.programs / plan.num_sms <= 4 / 3, (batch, plan.num_splits)
 
 
@@ -201,9 +206,6 @@ def test_a_split_count_is_an_int(num_splits):
         plan_splits(shape, "H100", num_splits)
 
 
-@pytest.mark.xfail(
-    strict=True, reason="plan_splits takes any value as gpu; idle_fraction then divides by zero"
-)
 @pytest.mark.parametrize("gpu", [0, -1, True, None, 1.5])
 def test_a_number_of_sms_is_a_positive_int(gpu):
     with pytest.raises((ValueError, TypeError), match="gpu: got .*, takes"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 
+from fdlib.attention.inputs import check_for_kernel, check_tensor
 from fdlib.device import launching_on, require_triton
 
 require_triton()
@@ -17,7 +18,7 @@ __all__ = ["combine_splits", "launch_combine"]
 COMBINE_BLOCK = 16
 
 
-@triton.jit(do_not_specialize=["num_splits", "len_q", "heads_q"])
+@triton.jit(do_not_specialize=["num_splits", "len_q", "heads_q", "stride_ls"])
 def _combine_kernel(
     OutPartial, LsePartial, Out, Lse, num_splits, len_q, heads_q, stride_os, stride_ls,
     HEAD_DIM: tl.constexpr, BLOCK_S: tl.constexpr, BLOCK_D: tl.constexpr,
@@ -85,25 +86,29 @@ def combine_splits(
     the argument.
     """
     for name, x, dims in (("out_partial", out_partial, 5), ("lse_partial", lse_partial, 4)):
-        if not isinstance(x, torch.Tensor) or x.dtype != torch.float32:
-            raise TypeError(
-                f"{name}: got {getattr(x, 'dtype', type(x).__name__)}, takes a float32 tensor"
-            )
-        if x.dim() != dims or x.shape[0] == 0 or not x.is_contiguous():
-            raise ValueError(
-                f"{name}: got shape {tuple(x.shape)}, takes {dims} dimensions, contiguous, at least one part"
-            )
+        check_tensor(name, x)
+        _check_partial(name, x, dims)
+    check_for_kernel("out_partial", out_partial)
     num_splits, batch, len_q, heads_q, head_dim = out_partial.shape
     fitting = (num_splits, batch, heads_q, len_q)
     if tuple(lse_partial.shape) != fitting:
         got = tuple(lse_partial.shape)
         raise ValueError(f"lse_partial: got shape {got}, takes {fitting} to fit out_partial")
     if lse_partial.device != out_partial.device:
-        raise ValueError(
-            f"lse_partial: got a tensor on {lse_partial.device}, takes {out_partial.device} as out_partial"
-        )
+        got, takes = lse_partial.device, out_partial.device
+        raise ValueError(f"lse_partial: got a tensor on {got}, takes {takes} as out_partial")
     out = torch.empty(batch, len_q, heads_q, head_dim, device=out_partial.device)
     lse = torch.empty(batch, heads_q, len_q, device=out_partial.device)
     if out.numel():
         launch_combine(out_partial, lse_partial, out, lse)
     return out if dtype is None else out.to(dtype), lse
+
+
+def _check_partial(name: str, x: torch.Tensor, dims: int) -> None:
+    if x.dtype != torch.float32:
+        raise TypeError(f"{name}: got {x.dtype}, takes float32")
+    if x.dim() != dims or x.shape[0] == 0:
+        got = tuple(x.shape)
+        raise ValueError(f"{name}: got shape {got}, takes {dims} dimensions and at least one part")
+    if not x.is_contiguous():
+        raise ValueError(f"{name}: got strides {x.stride()}, takes a contiguous tensor")

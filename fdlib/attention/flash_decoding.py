@@ -18,7 +18,13 @@ from fdlib.attention.flash_attention import (
     kernel_dtype,
     num_stages,
 )
-from fdlib.attention.inputs import check_num_splits, check_qkv, check_seqlens, resolve_scale
+from fdlib.attention.inputs import (
+    check_causal,
+    check_num_splits,
+    check_qkv,
+    check_seqlens,
+    resolve_scale,
+)
 from fdlib.device import launching_on, require_triton
 from fdlib.gpus import get_gpu
 from fdlib.plan import SplitPlan, plan_splits
@@ -32,6 +38,8 @@ import triton.language as tl  # noqa: E402
 __all__ = ["combine_splits", "flash_decode", "split_kv_attention"]
 
 MAX_PROGRAMS = 2**31 - 1  # CUDA's limit for the first grid axis
+# One compilation serves all lengths, batches and split counts.
+RUN_TIME_SIZES = "len_q len_kv heads_kv num_splits stride_ls stride_lb stride_lh".split()
 
 
 @triton.jit
@@ -43,7 +51,7 @@ def _split_range(len_kv, num_splits, split, BLOCK_N: tl.constexpr):
     return tl.minimum(start, len_kv).to(tl.int32), tl.minimum(end, len_kv).to(tl.int32)
 
 
-@triton.jit(do_not_specialize=["len_q", "len_kv", "heads_kv", "num_splits"])
+@triton.jit(do_not_specialize=RUN_TIME_SIZES)
 def _split_kernel(
     Q, K, V, Out, Lse, CacheSeqlens, len_q, len_kv, heads_kv, num_splits, scale,
     stride_qb, stride_qm, stride_qh, stride_kb, stride_kn, stride_kh, stride_vb, stride_vn, stride_vh,
@@ -53,8 +61,8 @@ def _split_kernel(
 ):  # fmt: skip
     """One program: the rows of one key/value head of one sequence, against one split of the keys."""
     pid = tl.program_id(0)  # one axis: the others end at 65,535
-    split = pid % num_splits
-    head_kv = (pid // num_splits % heads_kv).to(tl.int64)  # offsets pass 2^31 in long caches
+    split = (pid % num_splits).to(tl.int64)
+    head_kv = (pid // num_splits % heads_kv).to(tl.int64)  # offsets can pass 2^31
     row_blocks = tl.cdiv(len_q * GROUP, BLOCK_M)
     row_start = pid // num_splits // heads_kv % row_blocks * BLOCK_M
     batch = (pid // num_splits // heads_kv // row_blocks).to(tl.int64)
@@ -133,6 +141,7 @@ def _plan(
 
 
 def _plan_for(q: torch.Tensor, k: torch.Tensor, num_splits: int) -> SplitPlan:
+    check_num_splits(num_splits)
     batch, len_q, heads_q, head_dim = q.shape
     len_kv, heads_kv = k.shape[1:3]
     num_sms = _num_sms(q.device)
@@ -168,13 +177,12 @@ def split_kv_attention(
     >>> tuple(out_partial.shape), tuple(lse_partial.shape)
     ((3, 1, 1, 4, 16), (3, 1, 4, 1))
     """
-    scale, seqlens = _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, num_splits, validate)
-    if q.numel() == 0:
-        return _new_partials(q, max(num_splits, 1))
-    q, k, v = (kernel_dtype(x) for x in (q, k_cache, v_cache))
-    plan = _plan_for(q, k, num_splits)
+    scale, seqlens = _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, causal, validate)
+    plan = _plan_for(q, k_cache, num_splits)
     out_partial, lse_partial = _new_partials(q, plan.num_splits)
-    _launch_split(q, k, v, out_partial, lse_partial, seqlens, plan, scale, causal)
+    if q.numel():
+        q, k, v = (kernel_dtype(x) for x in (q, k_cache, v_cache))
+        _launch_split(q, k, v, out_partial, lse_partial, seqlens, plan, scale, causal)
     return out_partial, lse_partial
 
 
@@ -211,19 +219,19 @@ def flash_decode(
     >>> flash_decode(q, cache, cache, cache_seqlens=torch.tensor([300, 17])).shape
     torch.Size([2, 1, 8, 64])
     """
-    scale, seqlens = _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, num_splits, validate)
+    scale, seqlens = _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, causal, validate)
     batch, len_q, heads_q, _ = q.shape
     out = torch.empty_like(q, memory_format=torch.contiguous_format)
     lse = torch.empty(batch, heads_q, len_q, dtype=torch.float32, device=q.device)
+    plan = _plan_for(q, k_cache, num_splits)
     if q.numel():
-        _decode(q, k_cache, v_cache, out, lse, seqlens, num_splits, scale, causal)
+        _decode(q, k_cache, v_cache, out, lse, seqlens, plan, scale, causal)
     return (out, lse) if return_lse else out
 
 
-def _decode(q, k, v, out, lse, seqlens, num_splits, scale, causal):
+def _decode(q, k, v, out, lse, seqlens, plan, scale, causal):
     computed = kernel_dtype(out)  # out itself, but for bfloat16 under the interpreter
     q, k, v = (kernel_dtype(x) for x in (q, k, v))
-    plan = _plan_for(q, k, num_splits)
     if plan.num_splits == 1:  # nothing to merge: the kernel writes the output itself
         _launch_split(q, k, v, computed[None], lse[None], seqlens, plan, scale, causal)
     else:
@@ -234,8 +242,8 @@ def _decode(q, k, v, out, lse, seqlens, num_splits, scale, causal):
         out.copy_(computed)
 
 
-def _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, num_splits, validate):
+def _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, causal, validate):
     check_qkv(q, k_cache, v_cache, names=("q", "k_cache", "v_cache"))
-    check_num_splits(num_splits)
+    check_causal(causal)
     seqlens = check_seqlens(cache_seqlens, q, k_cache.shape[1], validate=validate or not q.is_cuda)
     return resolve_scale(softmax_scale, q.shape[-1]), seqlens

@@ -8,7 +8,15 @@ import torch
 
 from fdlib.device import interpreting
 
-__all__ = ["check_num_splits", "check_qkv", "check_seqlens", "resolve_scale"]
+__all__ = [
+    "check_causal",
+    "check_for_kernel",
+    "check_num_splits",
+    "check_qkv",
+    "check_seqlens",
+    "check_tensor",
+    "resolve_scale",
+]
 
 MIN_HEAD_DIM, MAX_HEAD_DIM = 16, 256
 KERNEL_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
@@ -28,8 +36,7 @@ def check_qkv(
     allowed.
     """
     for name, x in zip(names, (q, k, v), strict=True):
-        if not isinstance(x, torch.Tensor):
-            raise TypeError(f"{name}: got {type(x).__name__}, takes a torch.Tensor")
+        check_tensor(name, x)
         if x.dim() != 4:
             layout = "(B, L_q, H_q, D)" if name == "q" else "(B, L_kv, H_kv, D)"
             raise ValueError(f"{name}: got shape {tuple(x.shape)}, takes 4 dimensions {layout}")
@@ -38,10 +45,16 @@ def check_qkv(
         if x.dtype != q.dtype:
             raise TypeError(f"{name}: got {x.dtype}, takes {q.dtype} as q")
         if not any_float:
-            _check_for_kernel(name, x)
+            check_for_kernel(name, x)
     if any_float and not q.is_floating_point():
         raise TypeError(f"q: got {q.dtype}, takes a floating point dtype")
     _check_sizes(q, k, v, names)
+
+
+def check_tensor(name: str, x: object) -> None:
+    """Raise unless ``x`` is a tensor."""
+    if not isinstance(x, torch.Tensor):
+        raise TypeError(f"{name}: got {type(x).__name__}, takes a torch.Tensor")
 
 
 def _check_sizes(
@@ -63,7 +76,8 @@ def _check_sizes(
         )
 
 
-def _check_for_kernel(name: str, x: torch.Tensor) -> None:
+def check_for_kernel(name: str, x: torch.Tensor) -> None:
+    """Raise unless a Triton kernel can read ``x (..., D)``: device, dtype, head_dim, strides, gradients."""
     allowed = ("cpu", "cuda") if interpreting() else ("cuda",)
     if x.device.type not in allowed:
         raise ValueError(f"{name}: got a tensor on {x.device}, takes one on {' or '.join(allowed)}")
@@ -101,6 +115,12 @@ def resolve_scale(softmax_scale: float | None, head_dim: int) -> float:
     if not math.isfinite(softmax_scale):
         raise ValueError(f"softmax_scale: got {softmax_scale}, takes a finite number")
     return float(softmax_scale)
+
+
+def check_causal(causal: bool) -> None:
+    """Raise unless ``causal`` is a bool."""
+    if not isinstance(causal, bool):
+        raise TypeError(f"causal: got {type(causal).__name__}, takes a bool")
 
 
 def check_num_splits(num_splits: int) -> None:

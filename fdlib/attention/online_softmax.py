@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import torch
 
-from fdlib.attention.inputs import check_qkv, resolve_scale
+from fdlib.attention.inputs import check_causal, check_qkv, resolve_scale
 
 __all__ = ["SoftmaxState", "finalize", "merge_states", "online_softmax_attention", "update"]
 
@@ -77,13 +77,14 @@ def online_softmax_attention(
     (1, 1, 4, 16)
     """
     check_qkv(q, k, v, any_float=True)
+    check_causal(causal)
     if isinstance(block_n, bool) or not isinstance(block_n, int) or block_n < 1:
         raise ValueError(f"block_n: got {block_n!r}, takes an int >= 1")
     scale = resolve_scale(softmax_scale, q.shape[-1])
     dtype = torch.float64 if q.dtype == torch.float64 else torch.float32
     (batch, len_q, heads_q, head_dim), (len_kv, heads_kv) = q.shape, k.shape[1:3]
     # a group's query heads share the key head: (B, H_kv, G, L_q, D) against (B, H_kv, 1, N, D)
-    qg = q.to(dtype).transpose(1, 2).reshape(batch, heads_kv, -1, len_q, head_dim)
+    qg = q.to(dtype).transpose(1, 2).reshape(batch, heads_kv, heads_q // heads_kv, len_q, head_dim)
     kg, vg = (x.transpose(1, 2)[:, :, None] for x in (k, v))
     limit = len_kv - len_q + 1 + torch.arange(len_q, device=q.device) if causal else None
 
@@ -111,41 +112,57 @@ def merge_states(
     parts or shapes that do not fit. Source: Dao et al. 2023, "Flash-Decoding for long-context
     inference", https://pytorch.org/blog/flash-decoding/.
 
-    >>> out, lse = merge_states([torch.ones(1, 1, 1, 2), torch.zeros(1, 1, 1, 2)], [torch.zeros(1,
-    1, 1)] * 2) >>> out.tolist(), round(lse.item(), 4) ([[[[0.5, 0.5]]]], 0.6931)
+    >>> outs = [torch.ones(1, 1, 1, 2), torch.zeros(1, 1, 1, 2)]
+    >>> out, lse = merge_states(outs, [torch.zeros(1, 1, 1)] * 2)
+    >>> out.tolist(), round(lse.item(), 4)
+    ([[[[0.5, 0.5]]]], 0.6931)
     """
     outs, lses = _stack("outs", outs, 5), _stack("lses", lses, 4)
     n, batch, len_q, heads_q, _ = outs.shape
-    if tuple(lses.shape) != (n, batch, heads_q, len_q):
-        raise ValueError(
-            f"lses: got shape {tuple(lses.shape)}, takes {(n, batch, heads_q, len_q)}: (n, B, H_q, L_q) to fit outs"
-        )
-    dtype = torch.float64 if lses.dtype == torch.float64 else torch.float32
+    fitting = (n, batch, heads_q, len_q)
+    if tuple(lses.shape) != fitting:
+        got = tuple(lses.shape)
+        raise ValueError(f"lses: got shape {got}, takes {fitting}, (n, B, H_q, L_q) to fit outs")
+    if lses.device != outs.device:
+        raise ValueError(f"lses: got tensors on {lses.device}, takes {outs.device} as outs")
+    dtype = torch.promote_types(torch.promote_types(outs.dtype, lses.dtype), torch.float32)
     lse_parts = lses.to(dtype).transpose(2, 3)[..., None]  # (n, B, L_q, H_q, 1)
     m = lse_parts.amax(dim=0)
     m_safe = m.masked_fill(m == NEG_INF, 0)
     weights = torch.exp(lse_parts - m_safe)  # each part's share of the softmax's denominator
     total = weights.sum(dim=0)
-    parts = outs.to(dtype).masked_fill(
-        weights == 0, 0
-    )  # 0 * NaN is NaN: an empty part's out must not count
+    parts = outs.to(dtype).masked_fill(weights == 0, 0)  # 0 * NaN is NaN: empty parts do not count
     out = (weights * parts).sum(dim=0) / total.masked_fill(total == 0, 1)
-    lse = (m_safe + torch.log(total))[..., 0].transpose(
-        1, 2
-    )  # log(0) is the -inf of a row without keys
-    return out.to(outs.dtype), lse.to(lses.dtype).contiguous()
+    lse = m_safe + torch.log(total)  # log(0) is the -inf of a row without keys
+    return out.to(outs.dtype), lse[..., 0].transpose(1, 2).to(lses.dtype).contiguous()
 
 
 def _stack(name: str, parts: Sequence[torch.Tensor] | torch.Tensor, dims: int) -> torch.Tensor:
     if not isinstance(parts, torch.Tensor):
+        parts = list(parts)
         if not parts:
             raise ValueError(f"{name}: got no parts, takes at least one")
-        shapes = {tuple(part.shape) for part in parts}
-        if len(shapes) > 1:
-            raise ValueError(f"{name}: got shapes {sorted(shapes)}, takes parts of one shape")
-        parts = torch.stack(list(parts))
+        for part in parts:
+            if not isinstance(part, torch.Tensor):
+                raise TypeError(f"{name}: got a part of type {type(part).__name__}, takes tensors")
+            if (part.shape, part.dtype, part.device) != (
+                parts[0].shape,
+                parts[0].dtype,
+                parts[0].device,
+            ):
+                raise ValueError(
+                    f"{name}: got {_form(part)} after {_form(parts[0])}, takes parts that are alike"
+                )
+        parts = torch.stack(parts)
+    if not parts.is_floating_point():
+        raise TypeError(f"{name}: got {parts.dtype}, takes a floating point dtype")
     if parts.dim() != dims or parts.shape[0] == 0:
+        got = tuple(parts.shape)
         raise ValueError(
-            f"{name}: got shape {tuple(parts.shape)}, takes {dims} dimensions, parts first, at least one part"
+            f"{name}: got shape {got}, takes {dims} dimensions, the parts first, not 0"
         )
     return parts
+
+
+def _form(part: torch.Tensor) -> str:
+    return f"{tuple(part.shape)} {part.dtype} on {part.device}"

@@ -67,7 +67,7 @@ def compiling_for(capability: int, device: int, compiles: bool = True) -> Iterat
         return key
 
     triton.runtime.driver.set_active(stand_in)
-    inputs._check_for_kernel = lambda name, x: None  # tensors are on the CPU: nothing is launched
+    inputs.check_for_kernel = lambda name, x: None  # tensors are on the CPU: nothing is launched
     JITFunction.run = stop_before_launch
     if not compiles:
         JITFunction._do_compile = note

@@ -157,7 +157,7 @@ def test_asking_for_the_lse_changes_no_output(num_splits):
 def test_one_key_head_and_64k_keys_are_split(gpu):
     """A heuristic that stays at one split for B 1, H_kv 1 (FlashAttention#2901)."""
     plan = plan_splits(AttentionShape(heads_q=8, heads_kv=1, len_kv=65_536), gpu)
-    assert plan.num_splits >= 0.9 * plan.num_sms
+    assert plan.num_splits >= 0.8 * plan.num_sms
 
 
 def test_batch_sizes_eight_to_sixteen():
@@ -237,10 +237,11 @@ def test_bf16_on_a_t4_is_refused(dtype, monkeypatch):
 
     class OnAT4(torch.Tensor):
         is_cuda = True
+        device = torch.device("cuda")
 
     x = torch.zeros(1, 1, 1, 16, dtype=dtype).as_subclass(OnAT4)
     if dtype == torch.float16:
-        module._check_for_kernel("q", x)
+        module.check_for_kernel("q", x)
     else:
         with pytest.raises(TypeError, match="q: got bfloat16, takes float16 or float32"):
-            module._check_for_kernel("q", x)
+            module.check_for_kernel("q", x)

@@ -14,17 +14,17 @@ import sys
 import time
 from pathlib import Path
 
-import fdlib  # noqa: F401  (first: it chooses how kernels run)
 import torch
-import torch.nn.functional as F
+from torch.nn.attention import SDPBackend, sdpa_kernel
+
+import fdlib  # noqa: F401  (first: it chooses how kernels run)
 from fdlib.attention.flash_attention import flash_attention
 from fdlib.attention.flash_decoding import flash_decode
 from fdlib.plan import plan_splits
 from fdlib.shapes import AttentionShape
-from torch.nn.attention import SDPBackend, sdpa_kernel
 
 sys.path.insert(0, str(Path(__file__).parent))
-from timing import decode_buffers, median_us, provenance, read_us  # noqa: E402
+from timing import decode_buffers, median_us, provenance, read_us
 
 MODEL_8B, MODEL_70B = "Llama-3.1-8B on one GPU", "Llama-3.1-70B on one of 8 GPUs"
 SHAPES = [
@@ -41,7 +41,9 @@ def sdpa(backend, grouped):
     def call(q, k, v):
         with sdpa_kernel(backend):
             q, k, v = (x.transpose(1, 2) for x in (q, k, v))
-            return F.scaled_dot_product_attention(q, k, v, enable_gqa=grouped).transpose(1, 2)
+            return torch.nn.functional.scaled_dot_product_attention(
+                q, k, v, enable_gqa=grouped
+            ).transpose(1, 2)
 
     return call
 
@@ -92,15 +94,9 @@ def measure(model, batch, heads_q, heads_kv, head_dim, len_kv):
     shape = AttentionShape(
         batch=batch, heads_q=heads_q, heads_kv=heads_kv, len_kv=len_kv, head_dim=head_dim
     )
-    row = dict(
-        model=model,
-        batch=batch,
-        heads_q=heads_q,
-        heads_kv=heads_kv,
-        head_dim=head_dim,
-        len_kv=len_kv,
-    )
-    row |= dict(kv_bytes=shape.kv_bytes, num_splits=plan_splits(shape, "H200").num_splits)
+    sizes = {"batch": batch, "heads_q": heads_q, "heads_kv": heads_kv}
+    row = {"model": model, **sizes, "head_dim": head_dim, "len_kv": len_kv}
+    row |= {"kv_bytes": shape.kv_bytes, "num_splits": plan_splits(shape, "H200").num_splits}
     row["read_us"] = round(read_us([(k, v) for _, k, v in buffers]), 2)
     errors = {}
     for name, call in (ours() | peers(batch, heads_q, heads_kv)).items():
@@ -118,13 +114,8 @@ def sweep(heads_q, heads_kv, len_kv):
     for num_splits in SPLITS:
         calls = [lambda b=b: flash_decode(*b, num_splits=num_splits) for b in buffers]  # noqa: B023
         time_us = round(median_us(calls), 2)
-        yield dict(
-            heads_q=heads_q,
-            heads_kv=heads_kv,
-            len_kv=len_kv,
-            num_splits=num_splits,
-            time_us=time_us,
-        )
+        case = {"heads_q": heads_q, "heads_kv": heads_kv, "len_kv": len_kv}
+        yield case | {"num_splits": num_splits, "time_us": time_us}
 
 
 def main(path):
@@ -143,9 +134,8 @@ def main(path):
     )
     for row in record["rows"]:
         values = " ".join(f"{row.get(n, float('nan')):15.1f}" for n in names)
-        print(
-            f"{row['batch']:>3} {row['heads_q']:>3}/{row['heads_kv']:<2} {row['len_kv']:>7} {row['num_splits']:>6} {values}"
-        )
+        heads = f"{row['heads_q']}/{row['heads_kv']}"
+        print(f"{row['batch']:>3} {heads:>6} {row['len_kv']:>7} {row['num_splits']:>6} {values}")
     for heads_q, heads_kv, len_kv in SWEEPS:
         times = [r for r in record["splits"] if (r["heads_q"], r["len_kv"]) == (heads_q, len_kv)]
         print(

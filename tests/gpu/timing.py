@@ -7,6 +7,7 @@ import platform
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import torch
 import triton
@@ -17,7 +18,7 @@ MAX_COPIES = 32
 
 
 def median_us(calls: Sequence[Callable[[], object]], replays: int = 7) -> float:
-    """Microseconds of one call: each of ``calls`` does the same work on other buffers; all are captured in one graph."""
+    """Microseconds of one call; each of ``calls`` does the same work on other buffers."""
     stream = torch.cuda.Stream()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
@@ -61,6 +62,12 @@ def _read_kernel(X, Out, blocks, BLOCK: tl.constexpr):
     tl.store(Out + tl.program_id(0), tl.sum(acc, 0))
 
 
+def _read_once(out, programs, block, warps, x):
+    _read_kernel[(programs,)](
+        x, out, x.numel() // block, BLOCK=block, num_warps=warps, num_stages=3
+    )
+
+
 def read_us(tensors: Sequence[Sequence[torch.Tensor]]) -> float:
     """The floor: microseconds of a kernel that only reads the same tensors, the best of a few launch settings."""
     sms = torch.cuda.get_device_properties(0).multi_processor_count
@@ -71,13 +78,8 @@ def read_us(tensors: Sequence[Sequence[torch.Tensor]]) -> float:
     best = float("inf")
     for per_sm in (1, 2, 4, 8):
         for block, warps in ((2048, 4), (4096, 4), (8192, 8)):
-            grid = (sms * per_sm,)
-            calls = [
-                lambda x=x: _read_kernel[grid](
-                    x, out, x.numel() // block, BLOCK=block, num_warps=warps, num_stages=3
-                )
-                for x in flat
-            ]
+            launch = partial(_read_once, out, sms * per_sm, block, warps)
+            calls = [partial(launch, x) for x in flat]
             best = min(best, median_us(calls, replays=3))
     return best
 

@@ -1,0 +1,155 @@
+"""Files that crash, hang, leave processes behind or flood: said so, and the run goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fdlib.course.runner import check
+from fdlib.course.verdict import Verdict
+
+Toy = Callable[..., Path]
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups")
+LIMIT_S = 3.0
+
+
+def _check(path: Path, **options: int) -> Verdict:
+    before = path.read_bytes()
+    verdict = check(path, time_limit_s=LIMIT_S, **options)
+    assert path.read_bytes() == before
+    assert Verdict.from_dict(verdict.to_dict()) == verdict
+    return verdict
+
+
+def _outcomes(verdict: Verdict) -> list[str]:
+    return [result.outcome for result in verdict.checks]
+
+
+def test_sys_exit_is_an_error_and_the_run_goes_on(toy: Toy) -> None:
+    verdict = _check(toy(divide="    import sys; sys.exit(0)\n"))
+    assert _outcomes(verdict) == ["passed", "error", "passed"]
+    assert verdict.result("mean").message == "It called sys.exit(0)."
+
+
+def test_infinite_recursion_is_an_error_and_the_run_goes_on(toy: Toy) -> None:
+    verdict = _check(toy(divide="    return mean(values)\n"))
+    assert _outcomes(verdict) == ["passed", "error", "passed"]
+    assert "RecursionError" in verdict.result("mean").message
+
+
+@pytest.mark.parametrize(
+    ("code", "reason"),
+    [
+        ("import os; os._exit(0)", "exit status 0"),
+        pytest.param("import os; os.kill(os.getpid(), 9)", "SIGKILL", marks=posix_only),
+        pytest.param("import ctypes; ctypes.string_at(1)", "SIGSEGV", marks=posix_only),
+    ],
+)
+def test_a_crash_keeps_what_came_before(toy: Toy, code: str, reason: str) -> None:
+    verdict = _check(toy(divide=f"    {code}\n"))
+    assert (verdict.state, verdict.points) == ("crashed", 3)
+    assert f"The process ended: {reason}" in verdict.message
+    assert verdict.message.endswith(", in the check 'mean'.")
+    assert _outcomes(verdict) == ["passed", "error", "not run"]
+    if reason == "SIGSEGV":
+        assert verdict.location == f"ex91_toy_sum.py:17: {code}"
+
+
+def test_a_crash_while_loading(toy: Toy) -> None:
+    verdict = _check(toy("import os\nos._exit(3)\n"))
+    assert verdict.state == "crashed"
+    assert verdict.message == "The process ended: exit status 3, while the file was loaded."
+
+
+def test_an_endless_loop_is_ended_and_its_line_named(toy: Toy) -> None:
+    verdict = _check(toy(divide="    while True:\n        pass\n"))
+    assert (verdict.state, verdict.points) == ("timed out", 3)
+    assert verdict.message == "It was still running after 3 s, in the check 'mean'."
+    assert verdict.location.startswith(("ex91_toy_sum.py:17: while", "ex91_toy_sum.py:18: pass"))
+    assert _outcomes(verdict) == ["passed", "error", "not run"]
+
+
+@posix_only
+def test_a_file_that_stops_the_inner_clock_is_killed_from_outside(toy: Toy) -> None:
+    code = "    import faulthandler\n    faulthandler.cancel_dump_traceback_later()\n"
+    verdict = _check(toy(divide=f"{code}    while True: pass\n"))
+    assert (verdict.state, verdict.points, verdict.seconds < 6) == ("timed out", 3, True)
+
+
+@posix_only
+def test_processes_left_behind_are_ended_and_noted(toy: Toy, tmp_path: Path) -> None:
+    note = tmp_path / "child"
+    code = (
+        "    import subprocess\n"
+        "    child = subprocess.Popen(['sleep', '600'])\n"
+        f"    open({str(note)!r}, 'w').write(str(child.pid))\n"
+    )
+    verdict = _check(toy(divide=code + "    return total(values) / len(values)\n"))
+    assert verdict.state == "passed"
+    assert verdict.notes == ("It left processes running; they were ended.",)
+    assert not _is_running(int(note.read_text()))
+
+
+@posix_only
+def test_a_forked_copy_does_not_answer_as_well(toy: Toy) -> None:
+    code = "    import os\n    os.fork()\n    return total(values) / len(values)\n"
+    verdict = _check(toy(divide=code))
+    assert _outcomes(verdict) == ["passed"] * 3
+
+
+def _is_running(process: int) -> bool:
+    for _ in range(50):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+        state = Path(f"/proc/{process}/stat")
+        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return False  # ended, not yet reaped by whoever adopted it
+        time.sleep(0.02)
+    return True
+
+
+def test_megabytes_of_output_are_cut(toy: Toy) -> None:
+    verdict = _check(toy(divide="    print('x' * 4_000_000)\n" + "    return 3.0\n"))
+    assert verdict.state == "passed"
+    assert len(verdict.output) < 20_000
+    assert any("It printed 4,000,00" in note for note in verdict.notes)
+
+
+def test_output_does_not_disturb_the_results(toy: Toy) -> None:
+    code = (
+        '    import sys\n    print(\'{"event": "done"}\', file=sys.stderr)\n    sys.stdout = None\n'
+    )
+    verdict = _check(toy(divide=code + "    return 3.0\n"))
+    assert (verdict.state, verdict.output) == ("passed", '{"event": "done"}\n')
+
+
+@posix_only
+def test_closed_descriptors_do_not_disturb_the_results(toy: Toy) -> None:
+    verdict = _check(toy(divide="    import os; os.closerange(0, 100)\n    return 3.0\n"))
+    assert _outcomes(verdict) == ["passed"] * 3
+
+
+def test_input_is_not_waited_for(toy: Toy) -> None:
+    verdict = _check(toy(divide="    return float(input())\n"))
+    assert "EOFError" in verdict.result("mean").message
+
+
+@posix_only
+def test_an_interrupt_ends_the_group(toy: Toy, tmp_path: Path) -> None:
+    note = tmp_path / "worker"
+    code = (
+        f"    import os\n    open({str(note)!r}, 'w').write(str(os.getpid()))\n"
+        f"    os.kill({os.getpid()}, {int(signal.SIGINT)})\n    while True: pass\n"
+    )
+    path = toy(divide=code)
+    with pytest.raises(KeyboardInterrupt):
+        check(path, time_limit_s=20)
+    assert not _is_running(int(note.read_text()))
