@@ -128,6 +128,8 @@ def choose_num_splits(programs: int, key_blocks: int, num_sms: int) -> int:
         return 1
     # num_sms / programs, rounded to the nearest; a half rounds down
     nearest = (2 * num_sms + programs - 1) // (2 * programs)
+    if programs < 0.9 * num_sms:
+        nearest = max(nearest, 2)  # two halves spread more evenly than one part each on some SMs
     splits = max(1, min(nearest, math.isqrt(MERGES_PER_BLOCK * key_blocks)))
     return cdiv(key_blocks, cdiv(key_blocks, splits))
 
