@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib.util
 import os
 import sys
+import threading
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,7 @@ __all__ = ["choose_mode", "interpreting", "kernel_device", "launching_on", "requ
 
 _VARIABLE = "TRITON_INTERPRET"
 _TRUE = ("1", "true", "on")  # what Triton itself reads as true
+_ONE_LAUNCH = threading.RLock()
 _chosen_here = False  # True: choose_mode() set the variable, not the user
 
 
@@ -66,9 +68,14 @@ def kernel_device() -> str:
 
 
 def launching_on(x: torch.Tensor) -> AbstractContextManager[object]:
-    """A context in which kernels are launched on the GPU that holds ``x``: Triton takes the current one."""
+    """A context to launch kernels in: on the GPU that holds ``x``, since Triton takes the current one.
+
+    Under the interpreter one thread at a time: it keeps the program's place in global variables.
+    """
     import torch
 
+    if interpreting():
+        return _ONE_LAUNCH
     return torch.cuda.device(x.device) if x.is_cuda else nullcontext()
 
 
@@ -105,7 +112,10 @@ def _refine_with_torch() -> None:
         _chosen_here = True
     elif _chosen_here and usable and _imported_mode() != "interpreter":
         del os.environ[_VARIABLE]
-        _chosen_here = False
+        _ONE_LAUNCH = threading.RLock()
+
+
+_chosen_here = False
 
 
 def _imported_mode() -> str | None:

@@ -55,7 +55,7 @@ def key_block(head_dim: int, element_bytes: int) -> int:
     (64, 16)
     """
     row_bytes = _next_power_of_2(head_dim) * element_bytes
-    return min(64, KEY_TILE_BYTES // row_bytes)
+    return max(1, min(64, KEY_TILE_BYTES // row_bytes))
 
 
 def row_block(rows: int, head_dim: int, element_bytes: int) -> int:
@@ -68,7 +68,8 @@ def row_block(rows: int, head_dim: int, element_bytes: int) -> int:
     (16, 32, 32)
     """
     fits = MIN_ROW_BLOCK if element_bytes == 4 else MAX_ACC_ELEMENTS // _next_power_of_2(head_dim)
-    return min(max(_next_power_of_2(rows), MIN_ROW_BLOCK), MAX_ROW_BLOCK, fits)
+    largest = max(MIN_ROW_BLOCK, min(MAX_ROW_BLOCK, fits))
+    return min(max(_next_power_of_2(rows), MIN_ROW_BLOCK), largest)
 
 
 def split_range(len_kv: int, num_splits: int, split: int, block_n: int) -> tuple[int, int]:
@@ -192,6 +193,8 @@ def plan_splits(shape: AttentionShape, gpu: GpuSpec | str | int, num_splits: int
     >>> plan.num_splits, plan.programs, plan.busy_sms
     (131, 131, 131)
     """
+    if not isinstance(shape, AttentionShape):
+        raise TypeError(f"shape: got {type(shape).__name__}, takes an AttentionShape")
     gpu = get_gpu(gpu) if isinstance(gpu, str) else gpu
     num_sms = gpu.num_sms if isinstance(gpu, GpuSpec) else gpu
     if type(num_sms) is not int or num_sms < 1:

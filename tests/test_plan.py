@@ -105,9 +105,10 @@ def test_split_count_is_within_its_limits(programs, num_sms):
             assert splits**2 <= MERGES_PER_BLOCK * key_blocks  # the combine stays the smaller part
             fewer = cdiv(key_blocks, splits - 1)
             assert fewer > cdiv(key_blocks, splits)  # one fewer would make the longest part longer
-            assert (
+            near = (
                 programs * (splits - 0.5) <= num_sms
-            )  # one fewer would be further from one program per SM
+            )  # one fewer is further from one program per SM
+            assert near or (splits == 2 and programs < 0.9 * num_sms)
 
 
 @pytest.mark.parametrize("num_sms", sorted({gpu.num_sms for gpu in GPUS.values()}))
@@ -140,11 +141,8 @@ def test_plan_numbers():
         == plan_splits(shape, get_gpu("H100"), num_splits=5)
         == plan_splits(shape, 132, num_splits=5)
     )
-    assert (plan.block_m, plan.block_n, plan.row_blocks) == (
-        32,
-        64,
-        1,
-    )  # 6 heads x 3 positions in one tile
+    # 6 heads x 3 positions in one tile
+    assert (plan.block_m, plan.block_n, plan.row_blocks) == (32, 64, 1)
     assert plan.programs == 2 * 2 * 1 * 5
     assert (plan.busy_sms, plan.idle_fraction) == (20, 1 - 20 / 132)
     assert plan.ranges == split_ranges(1000, 5, 64)
@@ -156,7 +154,7 @@ def test_plan_numbers():
 def test_no_batch_size_falls_off_a_cliff(heads_kv):
     """Batch 1 to 32: as long as the grid alone does not fill the GPU, splitting brings it near one program per SM.
 
-    Rounding to whole splits costs at most a third: 1.5 programs per SM wanted, one or two given.
+    At least two thirds of the SMs get a program; two splits, which spread better than one, at most 1.8 a SM.
     """
     for batch in range(1, 33):
         plan = plan_splits(
@@ -164,7 +162,7 @@ def test_no_batch_size_falls_off_a_cliff(heads_kv):
         )
         most = math.isqrt(MERGES_PER_BLOCK * cdiv(32_768, plan.block_n))
         if batch * heads_kv <= plan.num_sms and plan.num_splits < 0.8 * most:
-            assert 2 / 3 <= plan.programs / plan.num_sms <= 4 / 3, (batch, plan.num_splits)
+            assert 2 / 3 <= plan.programs / plan.num_sms <= 1.8, (batch, plan.num_splits)
 
 
 def test_plan_of_nothing():

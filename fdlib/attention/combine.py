@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+
 import torch
 
-from fdlib.attention.inputs import check_for_kernel, check_tensor
+from fdlib.attention.inputs import KERNEL_DTYPES, check_for_kernel, check_tensor
 from fdlib.device import launching_on, require_triton
 
 require_triton()
@@ -97,8 +99,10 @@ def combine_splits(
     if lse_partial.device != out_partial.device:
         got, takes = lse_partial.device, out_partial.device
         raise ValueError(f"lse_partial: got a tensor on {got}, takes {takes} as out_partial")
-    out = torch.empty(batch, len_q, heads_q, head_dim, device=out_partial.device)
-    lse = torch.empty(batch, heads_q, len_q, device=out_partial.device)
+    if dtype is not None and dtype not in KERNEL_DTYPES:
+        raise TypeError(f"dtype: got {dtype!r}, takes {', '.join(map(str, KERNEL_DTYPES))}")
+    new = functools.partial(torch.empty, dtype=torch.float32, device=out_partial.device)
+    out, lse = new(batch, len_q, heads_q, head_dim), new(batch, heads_q, len_q)
     if out.numel():
         launch_combine(out_partial, lse_partial, out, lse)
     return out if dtype is None else out.to(dtype), lse

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import torch
 
-from fdlib.attention.inputs import check_causal, check_qkv, resolve_scale
+from fdlib.attention.inputs import check_flag, check_qkv, resolve_scale
 from fdlib.device import interpreting, launching_on, require_triton
 from fdlib.plan import cdiv, key_block, row_block
 
@@ -172,7 +172,7 @@ def flash_attention(
     ((1, 5, 4, 16), (1, 4, 5))
     """
     check_qkv(q, k, v)
-    check_causal(causal)
+    check_flag("causal", causal)
     scale = resolve_scale(softmax_scale, q.shape[-1])
     batch, len_q, heads_q, head_dim = q.shape
     out = torch.empty_like(q, memory_format=torch.contiguous_format)
@@ -195,7 +195,9 @@ def flash_attention(
 
 def kernel_dtype(x: torch.Tensor) -> torch.Tensor:
     """``x``, or its float32 copy where bfloat16 meets the interpreter, which computes it wrongly."""
-    return x.float() if interpreting() and x.dtype == torch.bfloat16 else x
+    if interpreting() and x.dtype == torch.bfloat16:
+        return x.to(torch.float32, memory_format=torch.contiguous_format)
+    return x
 
 
 def num_stages(head_dim: int, element_bytes: int) -> int:

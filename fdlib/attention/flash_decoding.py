@@ -10,6 +10,7 @@ import functools
 
 import torch
 
+from fdlib.attention import inputs
 from fdlib.attention.combine import combine_splits, launch_combine
 from fdlib.attention.flash_attention import (
     LOG2_E,
@@ -17,13 +18,6 @@ from fdlib.attention.flash_attention import (
     finalize_rows,
     kernel_dtype,
     num_stages,
-)
-from fdlib.attention.inputs import (
-    check_causal,
-    check_num_splits,
-    check_qkv,
-    check_seqlens,
-    resolve_scale,
 )
 from fdlib.device import launching_on, require_triton
 from fdlib.gpus import get_gpu
@@ -141,7 +135,7 @@ def _plan(
 
 
 def _plan_for(q: torch.Tensor, k: torch.Tensor, num_splits: int) -> SplitPlan:
-    check_num_splits(num_splits)
+    inputs.check_num_splits(num_splits)
     batch, len_q, heads_q, head_dim = q.shape
     len_kv, heads_kv = k.shape[1:3]
     num_sms = _num_sms(q.device)
@@ -220,6 +214,7 @@ def flash_decode(
     torch.Size([2, 1, 8, 64])
     """
     scale, seqlens = _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, causal, validate)
+    inputs.check_flag("return_lse", return_lse)
     batch, len_q, heads_q, _ = q.shape
     out = torch.empty_like(q, memory_format=torch.contiguous_format)
     lse = torch.empty(batch, heads_q, len_q, dtype=torch.float32, device=q.device)
@@ -243,7 +238,10 @@ def _decode(q, k, v, out, lse, seqlens, plan, scale, causal):
 
 
 def _check(q, k_cache, v_cache, cache_seqlens, softmax_scale, causal, validate):
-    check_qkv(q, k_cache, v_cache, names=("q", "k_cache", "v_cache"))
-    check_causal(causal)
-    seqlens = check_seqlens(cache_seqlens, q, k_cache.shape[1], validate=validate or not q.is_cuda)
-    return resolve_scale(softmax_scale, q.shape[-1]), seqlens
+    inputs.check_qkv(q, k_cache, v_cache, names=("q", "k_cache", "v_cache"))
+    inputs.check_flag("causal", causal)
+    inputs.check_flag("validate", validate)
+    seqlens = inputs.check_seqlens(
+        cache_seqlens, q, k_cache.shape[1], validate=validate or not q.is_cuda
+    )
+    return inputs.resolve_scale(softmax_scale, q.shape[-1]), seqlens

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import math
+from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
 from fdlib.device import interpreting
 
 __all__ = [
-    "check_causal",
+    "check_flag",
     "check_for_kernel",
     "check_num_splits",
     "check_qkv",
     "check_seqlens",
     "check_tensor",
+    "full_precision",
     "resolve_scale",
 ]
 
 MIN_HEAD_DIM, MAX_HEAD_DIM = 16, 256
+MAX_SCALE = 1e38  # times log2 e it still is a float32
 KERNEL_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
 
@@ -55,6 +58,8 @@ def check_tensor(name: str, x: object) -> None:
     """Raise unless ``x`` is a tensor."""
     if not isinstance(x, torch.Tensor):
         raise TypeError(f"{name}: got {type(x).__name__}, takes a torch.Tensor")
+    if x.layout != torch.strided:
+        raise TypeError(f"{name}: got a {x.layout} tensor, takes a dense one")
 
 
 def _check_sizes(
@@ -91,6 +96,8 @@ def check_for_kernel(name: str, x: torch.Tensor) -> None:
         raise ValueError(
             f"{name}: got strides {x.stride()}, takes a contiguous last dimension (stride 1); call .contiguous()"
         )
+    if x.is_neg():
+        raise ValueError(f"{name}: got a lazily negated tensor; takes {name}.resolve_neg()")
     if x.requires_grad and torch.is_grad_enabled():
         raise RuntimeError(
             f"{name}: got requires_grad=True, takes tensors without gradients (there is no backward pass); "
@@ -112,15 +119,15 @@ def resolve_scale(softmax_scale: float | None, head_dim: int) -> float:
         return 1 / math.sqrt(head_dim) if head_dim else 1.0
     if isinstance(softmax_scale, bool) or not isinstance(softmax_scale, (int, float)):
         raise TypeError(f"softmax_scale: got {type(softmax_scale).__name__}, takes a float or None")
-    if not math.isfinite(softmax_scale):
-        raise ValueError(f"softmax_scale: got {softmax_scale}, takes a finite number")
+    if not -MAX_SCALE <= softmax_scale <= MAX_SCALE:  # NaN fails as well
+        raise ValueError(f"softmax_scale: got {softmax_scale}, takes -1e38 to 1e38")
     return float(softmax_scale)
 
 
-def check_causal(causal: bool) -> None:
-    """Raise unless ``causal`` is a bool."""
-    if not isinstance(causal, bool):
-        raise TypeError(f"causal: got {type(causal).__name__}, takes a bool")
+def check_flag(name: str, value: bool) -> None:
+    """Raise unless ``value`` is a bool."""
+    if not isinstance(value, bool):
+        raise TypeError(f"{name}: got {type(value).__name__}, takes a bool")
 
 
 def check_num_splits(num_splits: int) -> None:
@@ -148,7 +155,7 @@ def check_seqlens(
     if isinstance(cache_seqlens, int) and not isinstance(cache_seqlens, bool):
         _check_lengths(cache_seqlens, cache_seqlens, len_cache)
         return torch.full((q.shape[0],), cache_seqlens, dtype=torch.int32, device=q.device)
-    if not isinstance(cache_seqlens, torch.Tensor):
+    if not isinstance(cache_seqlens, torch.Tensor) or cache_seqlens.layout != torch.strided:
         raise TypeError(
             f"cache_seqlens: got {type(cache_seqlens).__name__}, takes an int or an int tensor (B,)"
         )
@@ -173,3 +180,10 @@ def _check_lengths(shortest: int, longest: int, len_cache: int) -> None:
         raise ValueError(
             f"cache_seqlens: got length {got}, takes 0 to {len_cache} (the cache's length)"
         )
+
+
+def full_precision(x: torch.Tensor) -> AbstractContextManager[object]:
+    """A context in which autocast does not lower the precision of operations on ``x``'s device."""
+    if torch.is_autocast_enabled(x.device.type):
+        return torch.autocast(x.device.type, enabled=False)
+    return nullcontext()

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import torch
 
-from fdlib.attention.inputs import check_causal, check_qkv, check_seqlens, resolve_scale
+from fdlib.attention.inputs import (
+    check_flag,
+    check_qkv,
+    check_seqlens,
+    full_precision,
+    resolve_scale,
+)
 
 __all__ = ["naive_attention"]
 
@@ -32,7 +38,7 @@ def naive_attention(
     ((2, 1, 4, 16), (2, 4, 1))
     """
     check_qkv(q, k, v, any_float=True)
-    check_causal(causal)
+    check_flag("causal", causal)
     scale = resolve_scale(softmax_scale, q.shape[-1])
     lens = check_seqlens(cache_seqlens, q, k.shape[1])
     visible = _visible(q, k, lens, causal)  # (B, 1, L_q, L_kv)
@@ -48,12 +54,15 @@ def naive_attention(
         ~visible.any(dim=2)[..., None], 0
     )  # 0 * NaN is NaN: keys that no query sees must not count
 
-    # write B*H_q*L_q*L_kv scores, read them again for the softmax, and again for the product with v
-    scores = (qh @ kh.transpose(-1, -2) * scale).masked_fill(~visible, float("-inf"))
-    lse = torch.logsumexp(scores, dim=-1)  # (B, H_q, L_q)
-    weights = torch.softmax(scores, dim=-1)
-    weights = weights.masked_fill((lse == float("-inf"))[..., None], 0)  # no keys: 0 / 0 otherwise
-    out = (weights @ vh).transpose(1, 2)  # (B, L_q, H_q, D)
+    with full_precision(q):
+        # write B*H_q*L_q*L_kv scores, read them again for the softmax, and again for the product with v
+        scores = (qh @ kh.transpose(-1, -2) * scale).masked_fill(~visible, float("-inf"))
+        lse = torch.logsumexp(scores, dim=-1)  # (B, H_q, L_q)
+        weights = torch.softmax(scores, dim=-1)
+        weights = weights.masked_fill(
+            (lse == float("-inf"))[..., None], 0
+        )  # no keys: 0 / 0 otherwise
+        out = (weights @ vh).transpose(1, 2)  # (B, L_q, H_q, D)
     return out.to(q.dtype).contiguous(), lse
 
 

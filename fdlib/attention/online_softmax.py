@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import torch
 
-from fdlib.attention.inputs import check_causal, check_qkv, resolve_scale
+from fdlib.attention.inputs import check_flag, check_qkv, full_precision, resolve_scale
 
 __all__ = ["SoftmaxState", "finalize", "merge_states", "online_softmax_attention", "update"]
 
@@ -77,7 +77,7 @@ def online_softmax_attention(
     (1, 1, 4, 16)
     """
     check_qkv(q, k, v, any_float=True)
-    check_causal(causal)
+    check_flag("causal", causal)
     if isinstance(block_n, bool) or not isinstance(block_n, int) or block_n < 1:
         raise ValueError(f"block_n: got {block_n!r}, takes an int >= 1")
     scale = resolve_scale(softmax_scale, q.shape[-1])
@@ -88,15 +88,15 @@ def online_softmax_attention(
     kg, vg = (x.transpose(1, 2)[:, :, None] for x in (k, v))
     limit = len_kv - len_q + 1 + torch.arange(len_q, device=q.device) if causal else None
 
-    state = SoftmaxState.empty(tuple(qg.shape[:-1]), head_dim, qg)
-    for start in range(0, len_kv, block_n):
-        keys = torch.arange(start, min(start + block_n, len_kv), device=q.device)
-        scores = qg @ kg[..., keys, :].to(dtype).transpose(-1, -2) * scale
-        if limit is not None:
-            scores = scores.masked_fill(keys >= limit[:, None], NEG_INF)
-        state = update(state, scores, vg[..., keys, :].to(dtype))
-
-    out, lse = finalize(state)
+    with full_precision(q):
+        state = SoftmaxState.empty(tuple(qg.shape[:-1]), head_dim, qg)
+        for start in range(0, len_kv, block_n):
+            keys = torch.arange(start, min(start + block_n, len_kv), device=q.device)
+            scores = qg @ kg[..., keys, :].to(dtype).transpose(-1, -2) * scale
+            if limit is not None:
+                scores = scores.masked_fill(keys >= limit[:, None], NEG_INF)
+            state = update(state, scores, vg[..., keys, :].to(dtype))
+        out, lse = finalize(state)
     out = out.reshape(batch, heads_q, len_q, head_dim).transpose(1, 2)
     return out.to(q.dtype).contiguous(), lse.reshape(batch, heads_q, len_q)
 
@@ -139,6 +139,8 @@ def merge_states(
 
 def _stack(name: str, parts: Sequence[torch.Tensor] | torch.Tensor, dims: int) -> torch.Tensor:
     if not isinstance(parts, torch.Tensor):
+        if not isinstance(parts, Iterable):
+            raise TypeError(f"{name}: got {type(parts).__name__}, takes tensors")
         parts = list(parts)
         if not parts:
             raise ValueError(f"{name}: got no parts, takes at least one")
