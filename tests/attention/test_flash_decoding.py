@@ -210,7 +210,7 @@ def test_decode_is_flash_attention():
 @pytest.mark.parametrize("num_splits", [1, 3])
 def test_impossible_lengths_that_nobody_checked_give_nan(num_splits, monkeypatch):
     """On a GPU lengths are read by the kernel alone: it must neither read out of bounds nor harm other sequences."""
-    monkeypatch.setattr(flash_decoding, "check_seqlens", lambda lens, *_, **__: lens)
+    monkeypatch.setattr(flash_decoding.inputs, "check_seqlens", lambda lens, *_, **__: lens)
     inputs = build(Case(batch=5, heads_q=2, heads_kv=1, len_kv=90, head_dim=32))
     lens = torch.tensor([90, -1, 91, 2**40, 17], dtype=torch.int64, device=DEVICE)
     arguments = {"cache_seqlens": lens, "num_splits": num_splits, "return_lse": True}

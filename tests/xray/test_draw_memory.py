@@ -33,7 +33,7 @@ def test_roofline_shows_roof_points_and_names(ax):
     points = [("decode", 4.0, 19.2), ("prefill", 6553.6, 989.4)]
     draw_roofline(ax, [1, 206, 10_000], [4.8, 989.4, 989.4], points, ridge=206, title="the roof")
     assert ax.get_title(loc="left") == "the roof"
-    assert {"decode", "prefill", "memory-bound", "compute-bound"} <= set(texts(ax))
+    assert {"decode", "prefill", "memory-bound", "compute-bound", "ridge: 206"} <= set(texts(ax))
     assert list(ax.lines[0].get_ydata()) == [4.8, 989.4, 989.4]
     drawn = [(line.get_xdata()[0], line.get_ydata()[0]) for line in ax.lines[2:]]
     assert drawn == [(4.0, 19.2), (6553.6, 989.4)]

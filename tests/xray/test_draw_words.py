@@ -41,6 +41,17 @@ def test_the_text_reads_as_the_passage(ax):
     assert lines_of(ax) == ["CHAPTER one.", "A rabbit-hole it"]
 
 
+def test_a_line_is_one_text_and_boxes_stand_where_its_characters_are(ax):
+    weights = [0.0] * 10 + [1.0]
+    draw_attention_words(ax, TOKENS, weights, query=10, named=0, title="t")
+    [text] = [t for t in ax.texts if t.get_text() == "A rabbit-hole it"]
+    box = ax.patches[0].get_window_extent()  # of " it": a quarter of a character wider, each side
+    left, right = text.get_window_extent().x0, text.get_window_extent().x1
+    pixels = (right - left) / len("A rabbit-hole it")
+    assert abs((box.x0 - left) / pixels - (len("A rabbit-hole ") - 0.25)) < 0.3
+    assert abs((box.x1 - right) / pixels - 0.25) < 0.3
+
+
 def test_the_largest_weights_are_written(ax):
     weights = [0.01, 0, 0, 0, 0, 0, 0.09, 0.845, 0.05, 0, 0.005]
     draw_attention_words(ax, TOKENS, weights, query=10, named=2, title="where it looks")
