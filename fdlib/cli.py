@@ -23,6 +23,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (FileNotFoundError, ValueError) as error:
         print(f"fdlib: {error}", file=sys.stderr)
         return 2
+    except (RuntimeError, OSError) as error:
+        print(f"fdlib: {_sentence(error)}", file=sys.stderr)
+        return 1
 
 
 def repository() -> Path:
@@ -37,6 +40,13 @@ def repository() -> Path:
     raise FileNotFoundError(
         "the course's folder (with notebooks/ and solutions/) was not found: cd into it"
     )
+
+
+def _sentence(error: Exception) -> str:
+    """One line: the system's errors without their number, any other as it stands."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -89,6 +99,8 @@ def _build(options: argparse.Namespace) -> int:
     from fdlib.course.build import build
 
     root = repository()
+    if (root / "exercises").exists() and not (root / "exercises").is_dir():
+        raise NotADirectoryError(f"{root / 'exercises'} is a file; a folder is expected there")
     report = build(root / "exercises", source=root / "solutions", check=options.check)
     if not options.check:
         print(report)

@@ -17,7 +17,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["choose_mode", "interpreting", "kernel_device", "launching_on", "require_triton"]
+__all__ = [
+    "choose_mode",
+    "forbidden_by",
+    "interpreting",
+    "kernel_device",
+    "launching_on",
+    "require_somewhere_to_run",
+    "require_triton",
+]
 
 _VARIABLE = "TRITON_INTERPRET"
 _TRUE = ("1", "true", "on")  # what Triton itself reads as true
@@ -60,10 +68,34 @@ def require_triton() -> None:
     _refuse_wrong_mode()
 
 
-def kernel_device() -> str:
-    """Where tensors have to live for the kernels of this process: ``'cuda'``, or ``'cpu'`` under the interpreter."""
+def forbidden_by() -> str | None:
+    """Return the value of ``TRITON_INTERPRET`` that rules the interpreter out (``'0'``, ``''``, ``'2'``), else None."""
+    return None if interpreting() else os.environ.get(_VARIABLE)
+
+
+def require_somewhere_to_run() -> None:
+    """Raise ``RuntimeError`` when ``TRITON_INTERPRET`` rules the interpreter out and torch sees no GPU.
+
+    Not part of ``require_triton``: compiling for a GPU that is not here takes neither.
+    """
     import torch
 
+    value = forbidden_by()
+    if value is not None and _has_triton() and not torch.cuda.is_available():
+        raise RuntimeError(
+            f"{_VARIABLE} is set to {value!r}, which rules Triton's interpreter out, and torch sees no GPU here: "
+            f"unset {_VARIABLE}, then start again."
+        )
+
+
+def kernel_device() -> str:
+    """Where tensors have to live for the kernels of this process: ``'cuda'``, or ``'cpu'`` under the interpreter.
+
+    Raises ``RuntimeError`` when they can run on neither (``require_somewhere_to_run``).
+    """
+    import torch
+
+    require_somewhere_to_run()
     return "cuda" if torch.cuda.is_available() and not interpreting() else "cpu"
 
 
@@ -112,10 +144,7 @@ def _refine_with_torch() -> None:
         _chosen_here = True
     elif _chosen_here and usable and _imported_mode() != "interpreter":
         del os.environ[_VARIABLE]
-        _ONE_LAUNCH = threading.RLock()
-
-
-_chosen_here = False
+        _chosen_here = False
 
 
 def _imported_mode() -> str | None:

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass, field
 
-from fdlib.device import choose_mode
+from fdlib.device import choose_mode, forbidden_by
 from fdlib.versions import PYTHON_NEWEST, PYTHON_OLDEST, bad_pair, release
 
 __all__ = ["Check", "Report", "examine", "machine_facts", "render"]
@@ -108,7 +108,8 @@ def render(report: Report) -> str:
     lines.append("")
     for check in report.checks:
         lines.append(f"  {LABELS[check.name]:<32}{'ok' if check.ok else 'FAULT':<7}{check.detail}")
-    lines += ["", f"  Tier: {report.tier}. Here {report.can_do}"]
+    when = "Here" if report.usable else "Once it is repaired,"
+    lines += ["", f"  Tier: {report.tier}. {when} {report.can_do}"]
     lines += [f"  {note}" for note in report.notes]
     lines.append(f"  To repair: {report.repair}" if report.repair else "  Nothing to repair.")
     return "\n".join(lines)
@@ -172,6 +173,9 @@ def _faults(facts: dict, tier: str, torch_facts: dict, checks: tuple) -> list[tu
         faults.append(("torch is not installed.", INSTALL))
     elif "error" in torch_facts:
         faults.append((f"torch does not import: {torch_facts['error']}", "make clean lab"))
+    elif forbidden_by() is not None and tier == "interpreter":
+        text = f"TRITON_INTERPRET is set to {forbidden_by()!r}, and torch sees no GPU here."
+        faults.append((text, "unset TRITON_INTERPRET"))
     pair = bad_pair(facts["triton"], facts["numpy"], interpreting=tier == "interpreter")
     if pair:
         faults.append(pair)

@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable
 
-from fdlib.device import choose_mode, interpreting
+from fdlib.device import choose_mode, kernel_device
 
 __all__ = ["main"]
 
@@ -45,12 +45,6 @@ def _torch_facts() -> dict[str, object]:
     return facts
 
 
-def _device() -> str:
-    import torch
-
-    return "cuda" if torch.cuda.is_available() and not interpreting() else "cpu"
-
-
 def _masked_sum_error() -> dict[str, object]:
     from fdlib.masked_sum import masked_sum
 
@@ -60,7 +54,7 @@ def _masked_sum_error() -> dict[str, object]:
 def _worst_masked_sum(masked_sum: Callable) -> dict[str, object]:
     import torch
 
-    x = torch.linspace(-1.0, 3.0, 100, device=_device())
+    x = torch.linspace(-1.0, 3.0, 100, device=kernel_device())
     worst = 0.0
     for length in (0, 31, 32, 77):
         got = masked_sum(x, length).item()
@@ -92,7 +86,7 @@ def _small_ragged_case() -> tuple:
     q = torch.randn(2, 1, 4, 32, generator=generator)
     k, v = (torch.randn(2, 90, 2, 32, generator=generator) for _ in range(2))
     lengths = torch.tensor([77, 0], dtype=torch.int32)
-    return tuple(x.to(_device()) for x in (q, k, v, lengths))
+    return tuple(x.to(kernel_device()) for x in (q, k, v, lengths))
 
 
 def _against_oracle(got: tuple, qkv: tuple, lengths: object, *, causal: bool) -> dict[str, object]:

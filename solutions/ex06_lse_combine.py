@@ -22,8 +22,6 @@ import triton
 import triton.language as tl
 from fdlib.attention.flash_decoding import split_kv_attention
 
-NEG_INF = float("-inf")
-
 
 def merge(out_a, lse_a, out_b, lse_b):
     """Two parts become one: out_a, out_b (..., D), lse_a, lse_b (...), natural log. Returns (out,
@@ -34,7 +32,7 @@ def merge(out_a, lse_a, out_b, lse_b):
     """
     # >>> write: the merge of two parts
     m = torch.maximum(lse_a, lse_b)
-    m = torch.where(m == NEG_INF, 0.0, m)
+    m = torch.where(m == float("-inf"), 0.0, m)
     weight_a, weight_b = torch.exp(lse_a - m), torch.exp(lse_b - m)
     total = weight_a + weight_b
     numerator = weight_a[..., None] * out_a + weight_b[..., None] * out_b

@@ -73,6 +73,45 @@ def test_check_of_an_unknown_exercise(capsys):
     assert "99" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RuntimeError("the checks\ndo not run here"), "fdlib: the checks do not run here\n"),
+        (PermissionError(13, "Permission denied", "/a/b"), "fdlib: /a/b: Permission denied\n"),
+        (OSError(28, "No space left on device"), "fdlib: No space left on device\n"),
+        (RuntimeError(), "fdlib: RuntimeError\n"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("argv", "function"),
+    [
+        (["check", "5"], "fdlib.course.runner.check"),
+        (["exercises", "build"], "fdlib.course.build.build"),
+        (["course"], "fdlib.course.notebooks.run_course"),
+        (["doctor"], "fdlib.doctor.examine"),
+    ],
+)
+def test_a_fault_of_the_machine_is_one_sentence(monkeypatch, capsys, argv, function, error, said):
+    def fail(*_, **__):
+        raise error
+
+    monkeypatch.setattr(function, fail)
+    assert cli.main(argv) == 1
+    assert capsys.readouterr().err == said
+
+
+@pytest.mark.parametrize("action", [["build"], ["build", "--check"]])
+def test_a_file_in_the_place_of_exercises(tmp_path, monkeypatch, capsys, action):
+    for name in ("solutions", "notebooks"):
+        (tmp_path / name).mkdir()
+    (tmp_path / "exercises").write_text("mine")
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["exercises", *action]) == 1
+    said = capsys.readouterr().err
+    assert said == f"fdlib: {tmp_path / 'exercises'} is a file; a folder is expected there\n"
+    assert (tmp_path / "exercises").read_text() == "mine"
+
+
 def test_exercises_build_then_check_then_drift(tmp_path, monkeypatch, capsys):
     source = cli.repository() / "solutions"
     copy = tmp_path / "solutions"

@@ -56,6 +56,34 @@ def test_a_variable_that_is_set_wins(machine, monkeypatch, value, mode, seen):
     assert os.environ["TRITON_INTERPRET"] == value
 
 
+@pytest.mark.parametrize("value", ["0", "", "2", "yes"])
+def test_a_variable_that_leaves_kernels_nowhere_to_run(machine, monkeypatch, value):
+    machine(seen=False)
+    monkeypatch.setenv("TRITON_INTERPRET", value)
+    device.require_triton()  # compiling is still possible
+    for ask in (device.kernel_device, device.require_somewhere_to_run):
+        with pytest.raises(RuntimeError, match=f"is set to {value!r}.*unset TRITON_INTERPRET"):
+            ask()
+
+
+def test_a_variable_that_forbids_nothing_that_is_there(machine, monkeypatch):
+    machine(seen=True, usable=True)
+    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    assert device.kernel_device() == "cuda"
+    machine(seen=False, triton=False)
+    assert device.kernel_device() == "cpu"  # the torch stages run
+
+
+@pytest.mark.parametrize(
+    ("value", "forbidden"), [(None, None), ("1", None), ("True", None), ("0", "0"), ("", "")]
+)
+def test_forbidden_by(machine, monkeypatch, value, forbidden):
+    machine(seen=False)
+    if value is not None:
+        monkeypatch.setenv("TRITON_INTERPRET", value)
+    assert device.forbidden_by() == forbidden
+
+
 def test_no_triton_is_torch_only(machine):
     machine(seen=False, triton=False)
     assert device.choose_mode() == "torch only"
@@ -73,6 +101,7 @@ def test_a_gpu_that_only_torch_sees(machine):
     assert device.choose_mode() == "interpreter"
     device.require_triton()
     assert not device.interpreting()
+    assert not device._chosen_here
 
 
 def test_a_gpu_that_torch_sees_too_late(machine):

@@ -20,6 +20,11 @@ HEALTHY = {
 }
 
 
+@pytest.fixture(autouse=True)
+def interpreter_allowed(monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "1")
+
+
 @pytest.fixture
 def patient(monkeypatch):
     """Describe a machine to the doctor, instead of running the known computations on this one."""
@@ -107,6 +112,37 @@ def test_cpu_build_of_torch_beside_a_gpu(patient):
     assert (report.usable, report.tier) == (True, "interpreter")
     assert "build for the CPU" in report.notes[0]
     assert report.repair
+
+
+@pytest.mark.parametrize("value", ["0", "", "2", "yes"])
+@pytest.mark.parametrize("driver", [None, "580.1"])
+def test_a_variable_that_forbids_the_interpreter(patient, monkeypatch, value, driver):
+    monkeypatch.setenv("TRITON_INTERPRET", value)
+    fails = {"error": "RuntimeError: x"}
+    found = HEALTHY | {"masked_sum": fails, "flash_decode": fails}
+    report = patient(found, mode="gpu", driver=driver)
+    assert not report.usable
+    assert report.repair == "unset TRITON_INTERPRET"
+    assert repr(value) in report.notes[0]
+    assert "Once it is repaired" in doctor.render(report)
+
+
+def test_the_same_variable_with_a_gpu(patient, monkeypatch):
+    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    found = HEALTHY | {"torch": {"cuda": "13.0", "gpu": "NVIDIA H200", "capability": [9, 0]}}
+    report = patient(found, mode="gpu", driver="580.1")
+    assert (report.usable, report.repair) == (True, None)
+
+
+@pytest.mark.timeout(150)
+def test_a_forbidden_interpreter_for_real():
+    pytest.importorskip("triton")
+    hidden = os.environ | {"TRITON_INTERPRET": "0", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(
+        [sys.executable, "-m", "fdlib", "doctor"], capture_output=True, text=True, env=hidden
+    )
+    assert done.returncode == 1
+    assert done.stdout.endswith("To repair: unset TRITON_INTERPRET\n"), done.stdout
 
 
 def test_too_old_a_gpu(patient):

@@ -1,6 +1,6 @@
 """`make lab` serves JupyterLab, and notebook 00 runs to its end in a browser.
 
-It runs make itself, with this environment in place of .venv, and drives a headless Chromium.
+It runs make itself, on a fresh copy of the course with this environment as its .venv, and drives a headless Chromium.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import sys
 import time
 from pathlib import Path
 
-import nbformat
+import committed
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-FIRST = ROOT / "notebooks" / "00_start_here.ipynb"
+FIRST = "00_start_here.ipynb"
 START_LIMIT_S, RUN_LIMIT_S = 120, 180
 IDLE = '#jp-main-statusbar :text-matches("Python 3.* \\| Idle")'  # a kernel is connected, and does nothing
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
@@ -38,6 +38,7 @@ STATE = """() => {
     errors: texts('[data-mime-type="application/vnd.jupyter.error"],' +
                   '[data-mime-type="application/vnd.jupyter.stderr"]'),
     dialogs: texts('.jp-Dialog'),
+    notices: texts('.Toastify__toast'),
   };
 }"""
 
@@ -60,7 +61,16 @@ def browser_path() -> str:
 
 
 @pytest.fixture
-def lab_url(tmp_path):
+def folder(tmp_path):
+    """What `make lab` needs, with nothing that a learner has written."""
+    for name in ("Makefile", "pyproject.toml", "constraints.txt"):
+        (tmp_path / "course").mkdir(exist_ok=True)
+        shutil.copy(ROOT / name, tmp_path / "course" / name)
+    return committed.write_course(tmp_path / "course")
+
+
+@pytest.fixture
+def lab_url(tmp_path, folder):
     """The address that `make lab` prints; the server and all it started end with the test."""
     if shutil.which("make") is None:
         pytest.skip("make is not installed")
@@ -74,7 +84,12 @@ def lab_url(tmp_path):
     log = tmp_path / "lab.log"
     with log.open("w") as output:
         server = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True
+            command,
+            cwd=folder,
+            env=environment,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,
         )
     try:
         yield wait_for_address(server, log, port)
@@ -150,15 +165,17 @@ def wait_for_the_end(page, cells: int) -> dict:
     pytest.fail(f"the notebook did not come to its end, {cells} cells: {state}")
 
 
-def test_first_notebook_runs_in_the_browser(lab_url, page):
-    assert f"/tree/notebooks/{FIRST.name}" in lab_url
-    before = FIRST.read_bytes()
-    code = [c for c in nbformat.read(FIRST, as_version=4).cells if c.cell_type == "code"]
-    cells = len([cell for cell in code if cell.source.strip()])
+def test_first_notebook_runs_in_the_browser(lab_url, folder, page):
+    assert f"/tree/notebooks/{FIRST}" in lab_url
+    first = folder / "notebooks" / FIRST
+    if not first.exists():
+        pytest.skip("not a git checkout, and notebook 00 was run")
+    before = first.read_bytes()
+    cells = len([cell for cell in committed.code_cells(before) if cell.source.strip()])
     page.goto(lab_url)
     page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=60_000)
     page.wait_for_selector(IDLE, timeout=60_000)
     run_all_cells(page)
     state = wait_for_the_end(page, cells)
-    assert state == {"ran": cells, "waiting": 0, "errors": [], "dialogs": []}
-    assert FIRST.read_bytes() == before
+    assert state == {"ran": cells, "waiting": 0, "errors": [], "dialogs": [], "notices": []}
+    assert first.read_bytes() == before

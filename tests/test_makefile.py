@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -90,19 +91,64 @@ def test_lab_command():
     plain = make("-n", "lab").stdout
     assert "--no-browser" not in plain
     assert "port_retries" not in plain
-    assert printed.index("fdlib doctor") < printed.index("jupyterlab")
+    assert printed.index("fdlib doctor") < printed.index("-m jupyterlab")
 
 
 @needs_make
-@pytest.mark.parametrize("found", [True, False])
-def test_python_that_does_not_fit(tmp_path, found):
-    """A Python out of range, or none: one sentence, and nothing is made."""
+def test_lab_s_own_terminals_find_the_environment():
+    lab = next(s for s in make("-n", "lab").stdout.splitlines() if "-m jupyterlab" in s)
+    assert lab.startswith(f'PATH="{ROOT}/.venv/bin:$PATH" ')
+
+
+@needs_make
+def test_lab_s_settings_are_json_that_turns_the_news_off(tmp_path):
+    venv = tmp_path / "venv"
+    target = "share/jupyter/lab/settings/overrides.d/fdlib.json"
+    done = make("-o", f"{venv}/.ready", f"VENV={venv}", f"{venv}/{target}")
+    assert done.returncode == 0, done.stderr
+    settings = json.loads((venv / target).read_text())
+    assert settings["@jupyterlab/apputils-extension:notification"]["fetchNews"] == "false"
+
+
+@needs_make
+@pytest.mark.parametrize("port", ["99999", "65536", "0", "-1", "", "abc", "80.5"])
+def test_a_port_that_cannot_be(tmp_path, port):
+    done = make("lab", f"PORT={port}", folder=small_copy(tmp_path))
+    assert done.returncode != 0
+    assert f"PORT: got '{port}', takes a number from 1 to 65535" in done.stderr
+    assert len((done.stdout + done.stderr).splitlines()) == 1
+    assert not (tmp_path / ".venv").exists()
+
+
+@needs_make
+@pytest.mark.parametrize("port", ["1", "8888", "65535"])
+def test_a_port_that_can_be(port):
+    assert f"--ServerApp.port={port} " in make("-n", "lab", f"PORT={port}").stdout
+
+
+PRETEND = "import sys; sys.version_info = (3, 14, 0); exec(sys.argv[1])"
+NO_PYTHONS = {
+    "too new": f'case "$1" in -c) shift; exec {sys.executable} -c \'{PRETEND}\' "$@";; esac',
+    "says nothing": "exit 0",
+    "fails": "exit 1",
+    "a shim of nothing": 'echo "pyenv: python3.9: command not found" >&2; echo "Try"; exit 127',
+    "none": None,
+    "empty": None,
+}
+
+
+@needs_make
+@pytest.mark.parametrize("case", NO_PYTHONS)
+@pytest.mark.parametrize("made", [True, False])
+def test_python_that_does_not_fit(tmp_path, case, made):
+    """A Python out of range, or none: one sentence, and nothing is made or lost."""
     folder = small_copy(tmp_path)
-    python = "no-such-python"
-    if found:
-        pretend = "import sys; sys.version_info = (3, 14, 0); exec(sys.argv[1])"
-        fake = f'case "$1" in -c) shift; exec {sys.executable} -c \'{pretend}\' "$@";; esac'
-        python = stand_in(tmp_path / "python3.14", fake)
+    python = {"none": "no-such-python", "empty": ""}.get(case)
+    if python is None:
+        python = stand_in(tmp_path / "a folder" / "python", NO_PYTHONS[case])
+    if made:
+        stand_in(folder / ".venv" / "bin" / "python", 'echo "Python 3.12.1"')
+        (folder / ".venv" / ".ready").touch()
     done = make("test", f"PYTHON={python}", folder=folder)
     assert done.returncode != 0
     said = [
@@ -110,7 +156,7 @@ def test_python_that_does_not_fit(tmp_path, found):
     ]
     assert len(said) == 1, said
     assert "3.10 to 3.13" in said[0]
-    assert not (folder / ".venv").exists()
+    assert (folder / ".venv" / ".ready").exists() is made
 
 
 @pytest.fixture
@@ -124,6 +170,7 @@ def fake_install(tmp_path):
         f'echo "$@" >> "{log}"\n'
         'case "$1 $2" in\n'
         '-V*) echo "Python 3.12.1";;\n'
+        "-c*) echo fits;;\n"
         '"-m venv") shift 2; [ "$1" = --clear ] && shift; rm -rf "$1"; mkdir -p "$1/bin"; '
         f'cp "{python}" "$1/bin/python";;\n'
         f'"-m pip") [ ! -e "{folder}/broken" ] || exit 1;;\n'
@@ -137,7 +184,7 @@ def fake_install(tmp_path):
         lines = log.read_text().splitlines()
         asked = {
             "venv": any(line.startswith("-m venv") for line in lines),
-            "pip": any(line.startswith("-m pip install") for line in lines),
+            "pip": any("-m pip" in line and " install " in line for line in lines),
         }
         return done, asked, stamp.exists()
 
@@ -150,6 +197,7 @@ def test_install_once_and_again_when_the_pins_change(fake_install):
     done, asked, ready = install()
     assert (done.returncode, ready) == (0, True), done.stderr
     assert asked == {"venv": True, "pip": True}
+    assert [line for line in done.stdout.splitlines() if "minutes" in line] == [done.stdout.strip()]
     assert install()[1] == {"venv": False, "pip": False}
     newer = (folder / ".venv" / ".ready").stat().st_mtime + 10
     os.utime(folder / "constraints.txt", (newer, newer))

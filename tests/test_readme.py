@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from pathlib import Path
 
+import committed
 import pytest
+from test_notebooks import WITHOUT_TRITON
 
 from fdlib.recorded import load_recorded
 
@@ -35,18 +36,43 @@ def test_every_path_in_the_tree_exists():
 
 
 def test_the_tree_omits_nothing():
-    try:
-        listed = subprocess.run(
-            ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
+    listed = committed.committed_files()
+    if listed is None:
         pytest.skip("not a git checkout")
-    files = [Path(line) for line in listed.stdout.splitlines()]
+    files = [Path(line) for line in listed]
     top = {file.parts[0] for file in files if not file.parts[0].startswith(".")}
     rooms = {"/".join(file.parts[:2]) for file in files if file.parts[0] == "fdlib"}
     ladder = {str(file) for file in files if file.parts[:2] == ("fdlib", "attention")}
     wanted = {path for path in top | rooms | ladder if not path.endswith("__init__.py")}
     assert wanted <= set(tree()) | {"README.md", "fdlib/__main__.py"}
+
+
+def test_every_recording_is_linked():
+    for path in (ROOT / "fdlib" / "data" / "recorded").glob("*.json"):
+        assert str(path.relative_to(ROOT)) in README, path.name
+
+
+def test_readme_and_notebook_00_name_the_same_notebooks_without_triton():
+    numbers = [int(stem[:2]) for stem in WITHOUT_TRITON]
+    assert numbers == [0, 1, 2, 4]
+    said = "notebooks 00 to 02 and 04"
+    assert said in README
+    first = committed.notebooks().get("00_start_here.ipynb")
+    if first is None:
+        pytest.skip("not a git checkout, and notebook 00 was run")
+    assert said in first.decode()
+
+
+def test_no_command_has_dots_to_fill_in():
+    """What is shown as code can be pasted."""
+    code = re.findall(r"```bash.*?```|`make [^`\n]+`", README, flags=re.DOTALL)
+    assert code
+    assert not [part for part in code if "..." in part]
+
+
+def test_sm_is_explained_at_its_first_use():
+    prose = README.split("## Why")[1]
+    assert prose.index("SM (streaming multiprocessor") == re.search(r"\bSMs?\b", prose).start()
 
 
 def test_links_lead_somewhere():

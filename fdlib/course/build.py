@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,8 +24,9 @@ class BuildReport:
 
     written: tuple[str, ...] = ()  # new, or replaced an older generated text
     unchanged: tuple[str, ...] = ()
-    kept: tuple[str, ...] = ()  # edited by somebody, not touched
+    kept: tuple[str, ...] = ()  # edited by somebody, or no file; not touched
     orphans: tuple[str, ...] = ()  # an exercise without a solution, not touched
+    blocked: tuple[tuple[str, str], ...] = ()  # of those kept: what stands there instead of a text
 
     @property
     def drifted(self) -> tuple[str, ...]:
@@ -32,7 +34,8 @@ class BuildReport:
         return tuple(sorted(self.written + self.kept + self.orphans))
 
     def __str__(self) -> str:
-        lines = [f"kept {name}: it holds edits" for name in self.kept]
+        blocked = dict(self.blocked)
+        lines = [f"kept {name}: {blocked.get(name, 'it holds edits')}" for name in self.kept]
         lines += [f"kept {name}: no solution has this name" for name in self.orphans]
         lines.append(
             f"{len(self.written)} written, {len(self.unchanged)} unchanged, "
@@ -45,21 +48,47 @@ def build(into: Path, *, source: Path, check: bool = False) -> BuildReport:
     """Generate `into/exNN_*.py` from `source/exNN_*.py`; a file that somebody edited is kept.
 
     With `check=True` nothing is written; `drifted` of the report names what differs.
-    Raises `FileNotFoundError` if `source` holds no solution, `ValueError` on wrong markers.
+    Raises `FileNotFoundError` if `source` holds no solution, `ValueError` on wrong markers or if
+    `into` is no folder that can be written to.
     """
+    if (into.exists() or into.is_symlink()) and not into.is_dir():
+        raise ValueError(f"{into} is not a folder; move it away and build again")
     solutions = sorted(source.glob("ex[0-9][0-9]_*.py"))
     if not solutions:
         raise FileNotFoundError(f"source: {source} holds no file named exNN_*.py")
     texts = {path.name: _generate_from(path) for path in solutions}
     outcome: dict[str, list[str]] = {"written": [], "unchanged": [], "kept": []}
+    blocked = []
     for name, text in texts.items():
-        outcome[_compare(into / name, text)].append(name)
+        if reason := _blocked(into / name):
+            blocked.append((name, reason))
+        outcome["kept" if reason else _compare(into / name, text)].append(name)
     if not check:
-        into.mkdir(parents=True, exist_ok=True)
-        for name in outcome["written"]:
-            _write_atomically(into / name, texts[name])
+        _write(into, {name: texts[name] for name in outcome["written"]})
     orphans = sorted(p.name for p in into.glob("ex[0-9][0-9]_*.py") if p.name not in texts)
-    return BuildReport(**{k: tuple(v) for k, v in outcome.items()}, orphans=tuple(orphans))
+    lists = {key: tuple(names) for key, names in outcome.items()}
+    return BuildReport(**lists, orphans=tuple(orphans), blocked=tuple(blocked))
+
+
+def _blocked(path: Path) -> str:
+    """What stands where a text should, in words; "" if a text does, or nothing."""
+    if path.is_dir():
+        return "it is a folder; move it away and build again"
+    if path.is_symlink() and not path.exists():
+        return "it is a link to a file that is not there; remove it and build again"
+    if path.exists() and not path.is_file():
+        return "it is no regular file; remove it and build again"
+    return ""
+
+
+def _write(into: Path, texts: Mapping[str, str]) -> None:
+    try:
+        into.mkdir(parents=True, exist_ok=True)
+        for name, text in texts.items():
+            _write_atomically(into / name, text)
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ValueError(f"{into} cannot be written to ({reason})") from error
 
 
 def _generate_from(solution: Path) -> str:

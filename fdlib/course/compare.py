@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Mismatch", "TOLERANCES", "tolerance", "expect_close", "expect_equal"]
+__all__ = ["Mismatch", "TOLERANCES", "tolerance", "expect_close", "expect_equal", "plain_tensor"]
 
 # Per dtype: (rtol, atol), about twice what a right answer with float32 accumulation and inputs
 # rounded to that dtype is off. float16 rounds by 2**-11 = 4.9e-4, bfloat16 by 2**-8 = 3.9e-3.
@@ -42,20 +43,23 @@ def expect_close(
     """Raise `Mismatch` unless two tensors agree in type, shape, dtype and value.
 
     An element is right if |actual - expected| <= atol + rtol * |expected|; an infinite one only if
-    equal. `what` names the value, `case` the test case, `axes` the dimensions of `expected`.
+    equal. One unit in the last place of float16 or bfloat16 is never wrong: a right answer rounds a
+    tie either way. `what` names the value, `case` the test case, `axes` the dimensions of `expected`.
     Tolerances left out are those of `TOLERANCES` for the dtype of `expected`.
     """
     import torch
 
     if len(axes) != expected.ndim:
         raise ValueError(f"axes: got {len(axes)} names, takes one for each of {expected.ndim} axes")
+    actual = plain_tensor(actual) if isinstance(actual, torch.Tensor) else actual
     _expect_same_form(actual, expected, what, case)
     default_rtol, default_atol = tolerance(str(expected.dtype))
     rtol = default_rtol if rtol is None else rtol
     atol = default_atol if atol is None else atol
     got = actual.detach().to("cpu", torch.float64)
     want = expected.detach().to("cpu", torch.float64)
-    within = ((got - want).abs() <= atol + rtol * want.abs()) & got.isfinite() & want.isfinite()
+    allowed = torch.maximum(atol + rtol * want.abs(), _unit_in_the_last_place(want, expected.dtype))
+    within = ((got - want).abs() <= allowed) & got.isfinite() & want.isfinite()
     wrong = ~(within | (got == want) | (got.isnan() & want.isnan()))
     if not wrong.any():
         return
@@ -65,10 +69,32 @@ def expect_close(
                 f"{what} is {label} where it should not be, for {case}: {_share(bad)}.\n"
                 f"First {_describe(bad, got, want, axes)}."
             )
-    raise Mismatch(
-        f"{what} is wrong for {case}: {_share(wrong)} differ.\n"
-        f"First {_describe(wrong, got, want, axes)}.\n{_largest(wrong, got, want, axes)}"
-    )
+    lines = [
+        f"{what} is wrong for {case}: {_share(wrong)} differ.",
+        f"First {_describe(wrong, got, want, axes)}.",
+        _constant_factor(got[wrong], want[wrong], allowed[wrong]),
+        _largest(wrong, got, want, axes),
+    ]
+    raise Mismatch("\n".join(filter(None, lines)))
+
+
+def plain_tensor(tensor: torch.Tensor) -> torch.Tensor:
+    """The same as a `torch.Tensor` and no subclass, which may have its own idea of equality."""
+    import torch
+
+    with torch._C.DisableTorchFunctionSubclass():
+        return torch.Tensor.as_subclass(tensor, torch.Tensor)
+
+
+def _unit_in_the_last_place(want: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """The distance of neighbouring numbers of a 16-bit dtype at each value; 0 for other dtypes."""
+    import torch
+
+    if dtype not in (torch.float16, torch.bfloat16):
+        return torch.zeros_like(want)
+    info = torch.finfo(dtype)
+    _, exponent = torch.frexp(want.abs().nan_to_num(0.0, 0.0, 0.0).clamp(min=info.tiny))
+    return torch.ldexp(torch.full_like(want, info.eps), exponent - 1)
 
 
 def _expect_same_form(actual: Any, expected: torch.Tensor, what: str, case: str) -> None:
@@ -98,6 +124,19 @@ def _describe(
     return f"{_place(index, axes)}: got {got_text}, expected {want_text}"
 
 
+def _constant_factor(got: torch.Tensor, want: torch.Tensor, allowed: torch.Tensor) -> str:
+    """What to say if all wrong values are off by one factor; "" if they are not."""
+    if len(got) < 2 or not (got.isfinite() & want.isfinite()).all():
+        return ""
+    at = int(want.abs().argmax())
+    factor = float(got[at] / want[at]) if want[at] else math.nan
+    if not ((got - factor * want).abs() <= allowed * max(1.0, abs(factor))).all():
+        return ""
+    if abs(factor) < 1e-6:
+        return "Every wrong value is 0."
+    return f"Every wrong value is {factor:.5g} times what it should be."
+
+
 def _largest(
     wrong: torch.Tensor, got: torch.Tensor, want: torch.Tensor, axes: tuple[str, ...]
 ) -> str:
@@ -105,6 +144,9 @@ def _largest(
     error = error.masked_fill(error.isnan(), float("inf")).masked_fill(~wrong, 0.0)
     largest = error.max()
     at_largest = error == largest
+    first = [mask.nonzero()[0].tolist() for mask in (wrong, at_largest)]
+    if largest.isinf() or first[0] == first[1]:
+        return ""
     return f"Largest error {float(largest):.3g}, {_describe(at_largest, got, want, axes)}."
 
 

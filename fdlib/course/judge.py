@@ -6,88 +6,106 @@ import json
 import re
 import signal
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from fdlib.course.loader import location
-from fdlib.course.process import OUTPUT_KEPT_BYTES, Ended
+from fdlib.course.printed import marker, split
+from fdlib.course.process import Ended
 from fdlib.course.verdict import CheckResult, State, Verdict
 
-__all__ = ["judge"]
+__all__ = ["Run", "judge"]
 
 
-def judge(
-    verdict: Verdict, source: str, results: str, trace: str, ended: Ended, time_limit_s: float
-) -> Verdict:
+@dataclass(frozen=True)
+class Run:
+    """What a worker was asked and what it left behind."""
+
+    request: dict[str, Any]
+    results: str  # JSON lines
+    trace: str
+    ended: Ended
+
+
+def judge(verdict: Verdict, source: str, run: Run) -> Verdict:
     """The verdict, filled in from the worker's JSON lines, its trace and how it ended.
 
     Raises `RuntimeError` if the worker did not come to the point of reading the learner's file.
     """
-    events = list(_events(results))
+    events = list(_events(run.results, run.request["word"]))
     by_kind = {event["event"]: event for event in events}
-    by_check = {event["name"]: event for event in events if event["event"] == "result"}
+    output, by_check = split(run.ended.output, run.request["mark"])
     verdict = replace(
         verdict,
-        checks=tuple(_filled(check, by_check.get(check.name)) for check in verdict.checks),
-        notes=verdict.notes + _notes(ended),
-        output=ended.output,
+        checks=tuple(_filled(check, events, by_check) for check in verdict.checks),
+        notes=verdict.notes + _notes(run.ended),
+        output=output,
+        output_bytes=_printed_bytes(run, events),
         mode=by_kind.get("ready", {}).get("mode", ""),
-        seconds=ended.seconds,
+        seconds=run.ended.seconds,
     )
     if "ready" not in by_kind:
-        reason = by_kind.get("refused", {}).get("message") or ended.output.strip()[-1000:]
-        raise RuntimeError(f"{verdict.name} cannot be checked here. {reason or trace}")
+        reason = by_kind.get("refused", {}).get("message") or output.strip()[-1000:]
+        raise RuntimeError(f"{verdict.name} cannot be checked here. {reason or run.trace}")
     if failed := by_kind.get("import failed"):
         message, where = failed["message"], failed["location"]
         return replace(verdict, state="does not import", message=message, location=where)
     if "done" in by_kind:
         all_passed = all(check.outcome == "passed" for check in verdict.checks)
-        state: State = "passed" if all_passed else "failed"
-        return replace(verdict, state="unfinished" if verdict.empty else state)
-    return _cut_short(verdict, source, by_kind, trace, ended, time_limit_s)
+        if all_passed:  # a placeholder may still stand there, where it is never reached
+            return replace(verdict, state="passed", empty=())
+        return replace(verdict, state="unfinished" if verdict.empty else "failed")
+    return _cut_short(verdict, source, by_kind, run)
 
 
-def _events(results: str) -> Iterator[dict[str, Any]]:
+def _events(results: str, word: str) -> Iterator[dict[str, Any]]:
     for line in results.splitlines():
         try:
-            yield json.loads(line)
+            event = json.loads(line)
         except ValueError:
             return  # the process ended while it wrote this line
+        if isinstance(event, dict) and event.pop("word", None) == word:
+            yield event
 
 
-def _filled(check: CheckResult, result: dict[str, Any] | None) -> CheckResult:
-    if result is None:
-        return check
-    return replace(check, **{k: v for k, v in result.items() if k not in {"event", "name"}})
+def _filled(
+    check: CheckResult, events: list[dict[str, Any]], output: dict[str, str]
+) -> CheckResult:
+    check = replace(check, output=output.get(check.name, ""))
+    for event in events:
+        if event["event"] == "result" and event["name"] == check.name:
+            result = {key: event[key] for key in event if key not in {"event", "name"}}
+            check = replace(check, **result)
+    return check
+
+
+def _printed_bytes(run: Run, events: list[dict[str, Any]]) -> int:
+    begun = [event["name"] for event in events if event["event"] == "begin"]
+    markers = sum(len(marker(run.request["mark"], name)) for name in begun)
+    return max(0, run.ended.output_bytes - markers)
 
 
 def _notes(ended: Ended) -> tuple[str, ...]:
     notes = []
     if ended.left_behind:
         notes.append("It left processes running; they were ended.")
-    if ended.output_bytes > OUTPUT_KEPT_BYTES:
-        notes.append(f"It printed {ended.output_bytes:,} bytes; only the first are kept.")
     return tuple(notes)
 
 
 def _cut_short(
-    verdict: Verdict,
-    source: str,
-    by_kind: dict[str, dict[str, Any]],
-    trace: str,
-    ended: Ended,
-    time_limit_s: float,
+    verdict: Verdict, source: str, by_kind: dict[str, dict[str, Any]], run: Run
 ) -> Verdict:
     """The process ended before the last check did: at the limit, by a signal or by itself."""
     during = by_kind.get("begin", {}).get("name")
     state: State
-    if ended.timed_out or trace.startswith("Timeout ("):
-        state, message = "timed out", f"It was still running after {time_limit_s:g} s"
+    if run.ended.timed_out or run.trace.startswith("Timeout ("):
+        limit_s = run.request["time_limit_s"]
+        state, message = "timed out", f"It was still running after {limit_s:g} s"
     else:
-        state, message = "crashed", f"The process ended: {_reason(ended.returncode)}"
+        state, message = "crashed", f"The process ended: {_reason(run.ended.returncode)}"
     message += f", in the check {during!r}." if during else ", while the file was loaded."
-    where = _line_in_trace(trace, Path(verdict.path), source)
+    where = _line_in_trace(run.trace, Path(verdict.path), source)
     checks = tuple(
         replace(check, outcome="error", message=message, location=where)
         if check.name == during and check.outcome == "not run"

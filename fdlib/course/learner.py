@@ -1,8 +1,7 @@
-"""What a notebook calls: check an exercise, load it, compare a prediction."""
+"""What a notebook calls: check an exercise, load it."""
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from types import ModuleType
 
@@ -10,7 +9,7 @@ from fdlib.course.catalogue import exercise_path, find
 from fdlib.course.loader import explain, load_module, read_source
 from fdlib.course.regions import empty_regions, is_not_started
 
-__all__ = ["check", "load", "compare_prediction"]
+__all__ = ["check", "load"]
 
 
 def check(number: int, *, path: str | Path | None = None, seed: int | None = None) -> None:
@@ -44,29 +43,3 @@ def load(number: int, *, path: str | Path | None = None) -> ModuleType:
     except Exception as error:
         message, where = explain(error, file)
         raise RuntimeError(f"exercise {number} does not import. {message} {where}") from error
-
-
-def compare_prediction(prediction: float | None, actual: float, unit: str = "") -> None:
-    """Print how far a predicted number is from the actual one, or ask for a prediction."""
-    actual_text = _with_unit(actual, unit)
-    if prediction is None:
-        print(f"Predict first: replace None by your number and run the cell again.\n{actual_text}")
-        return
-    print(f"You predicted {_with_unit(prediction, unit)}, it is {actual_text}: ", end="")
-    print(_how_far(prediction, actual) + ".")
-
-
-def _how_far(prediction: float, actual: float) -> str:
-    if math.isclose(prediction, actual, rel_tol=0.01, abs_tol=1e-12):
-        return "right"
-    if actual == 0 or prediction == 0 or (prediction < 0) != (actual < 0):
-        return "too high" if prediction > actual else "too low"
-    ratio = prediction / actual
-    if 0.9 <= ratio <= 1.1:
-        return "within 10%"
-    return f"{ratio:.2g} times too high" if ratio > 1 else f"{1 / ratio:.2g} times too low"
-
-
-def _with_unit(value: float, unit: str) -> str:
-    number = f"{value:,}" if isinstance(value, int) else f"{value:,.4g}"
-    return f"{number} {unit}".strip()

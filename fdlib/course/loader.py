@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import linecache
 import re
+import stat
 import sys
 import traceback
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["read_source", "load_module", "explain", "location"]
+__all__ = ["read_source", "load_module", "explain", "location", "printable"]
 
 _LONGEST_MESSAGE = 2000  # characters
 
 
 def read_source(path: Path) -> str:
-    """The text of a file, with \\n at line ends; raises `ValueError` if it is not UTF-8 text."""
+    """The text of a file, with \\n at line ends.
+
+    Raises `ValueError` if it is not UTF-8 text or no regular file (a pipe would be waited for).
+    """
+    mode = path.stat().st_mode
+    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # of a folder the system says what it is
+        raise ValueError(f"{path.name} is a pipe or a device; a file is expected there")
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -47,13 +54,34 @@ def load_module(path: Path, name: str, source: str) -> ModuleType:
 
 def explain(error: BaseException, path: Path) -> tuple[str, str]:
     """(what went wrong, the learner's line or "") in a sentence, for an exception."""
+    try:
+        return _explain(error, path)
+    except BaseException:  # an exception can be written so that whoever looks at it gets another
+        return f"{type(error).__name__}: (its message cannot be shown)", ""
+
+
+def _explain(error: BaseException, path: Path) -> tuple[str, str]:
     causes = list(_causes(error))
     where = ""
     for cause in causes:  # the deepest cause is nearest to the fault
         where = _learner_line(cause, path) or where
     # Triton wraps what went wrong in a kernel, once for each function that it was in.
-    shown = causes[-1] if type(error).__module__.partition(".")[0] == "triton" else error
-    return _sentence(shown)[:_LONGEST_MESSAGE], where
+    package = str(type(error).__module__).partition(".")[0]
+    shown = causes[-1] if package == "triton" else error
+    return _encodable(_sentence(shown)[:_LONGEST_MESSAGE]), where
+
+
+def printable(error: BaseException) -> str:
+    """The message of an exception, or its type if it has none, as text that can be printed."""
+    try:
+        return _encodable(str(error)) or type(error).__name__
+    except BaseException:
+        return f"{type(error).__name__}: (its message cannot be shown)"
+
+
+def _encodable(text: str) -> str:
+    """The text with lone surrogates, which no terminal can show, written as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
 
 
 def location(path: Path, line_number: int, source: str | None = None) -> str:
@@ -97,7 +125,7 @@ def _compiled_line(error: BaseException, path: Path) -> str:
 def _sentence(error: BaseException) -> str:
     try:
         text = str(getattr(error, "error_message", None) or error).strip()
-    except Exception:
+    except BaseException:
         text = "(its message cannot be shown)"
     if empty := re.fullmatch(r"write: (.+)", text):
         return f"The region {empty[1]!r} is still empty."

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import contextlib
-import os
+import json
 import signal
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
+
+from fdlib.course import supervise
 
 __all__ = ["OUTPUT_KEPT_BYTES", "Ended", "run_group"]
 
@@ -35,43 +37,64 @@ class Ended:
 def run_group(
     command: Sequence[str], *, cwd: Path, env: Mapping[str, str], time_limit_s: float
 ) -> Ended:
-    """Run a command in a process group of its own, which is killed at the limit or an interrupt.
+    """Run a command; it and all that it started are ended at the limit, at an interrupt, or with us.
 
-    The output goes through pipes that are always drained: megabytes of it neither block nor fill a
-    disk. On Windows only the process itself can be killed.
+    `supervise.py` stands between: see there what is found on which platform. SIGTERM and SIGHUP
+    count as an interrupt. The output goes through pipes that are always drained: megabytes of it
+    neither block nor fill a disk.
     """
     started = time.monotonic()
-    process = subprocess.Popen(
-        command,
-        cwd=cwd,
-        env=env,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        start_new_session=not _WINDOWS,
-        creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-    )
-    assert process.stdout is not None
-    drain = _Drain(process.stdout)
-    timed_out = False
-    left_behind = False
-    try:
-        process.wait(timeout=time_limit_s)
-        left_behind = _group_exists(process.pid)
-    except subprocess.TimeoutExpired:
-        timed_out = True
-    finally:
-        _kill_group(process)
-        process.wait()
-        drain.join(timeout=1.0)
+    with _signals_interrupt():
+        supervisor = subprocess.Popen(
+            [sys.executable, "-I", "-S", supervise.__file__, str(time_limit_s), *command],
+            cwd=cwd,
+            env=env,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=not _WINDOWS,  # Ctrl-C reaches this process alone
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+        assert supervisor.stdin and supervisor.stdout and supervisor.stderr
+        drain, answer = _Drain(supervisor.stdout), _Drain(supervisor.stderr)
+        try:
+            supervisor.wait()
+        finally:
+            supervisor.stdin.close()  # the supervisor ends everything
+            supervisor.wait()
+            drain.join(timeout=1.0)
+            answer.join(timeout=1.0)
+    how = _answer(bytes(answer.kept), supervisor.returncode)
     return Ended(
-        returncode=process.returncode,
         output=bytes(drain.kept).decode("utf-8", "replace"),
         output_bytes=drain.total,
-        timed_out=timed_out,
-        left_behind=left_behind,
         seconds=time.monotonic() - started,
+        **how,
     )
+
+
+def _answer(text: bytes, returncode: int) -> dict[str, Any]:
+    try:
+        return json.loads(text)
+    except ValueError:  # the supervisor itself was killed
+        return {"returncode": returncode, "timed_out": False, "left_behind": False}
+
+
+@contextlib.contextmanager
+def _signals_interrupt() -> Iterator[None]:
+    """SIGTERM and SIGHUP raise `KeyboardInterrupt` in the block, unless somebody handles them."""
+    names = ("SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    if threading.current_thread() is not threading.main_thread():
+        numbers = []  # a thread cannot set handlers; the worker ends with this process all the same
+    changed = [n for n in numbers if signal.getsignal(n) is signal.SIG_DFL]
+    for number in changed:
+        signal.signal(number, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for number in changed:
+            signal.signal(number, signal.SIG_DFL)
 
 
 class _Drain(threading.Thread):
@@ -89,21 +112,3 @@ class _Drain(threading.Thread):
             self.total += len(chunk)
             self.kept += chunk[: max(0, OUTPUT_KEPT_BYTES - len(self.kept))]
         self._pipe.close()
-
-
-def _group_exists(group: int) -> bool:
-    if _WINDOWS:
-        return False
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(group, 0)
-        return True
-    return False
-
-
-def _kill_group(process: subprocess.Popen[bytes]) -> None:
-    if _WINDOWS:
-        process.kill()
-        return
-    # PermissionError: on macOS, a group of which only unreaped processes are left.
-    with contextlib.suppress(ProcessLookupError, PermissionError):
-        os.killpg(process.pid, signal.SIGKILL)

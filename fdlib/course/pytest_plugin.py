@@ -1,7 +1,8 @@
 """Grade exercises with pytest: `pytest exercises/`, `pytest exercises/ex05_flash_decoding.py`.
 
 One item per check. The first item of a file runs the whole exercise once, in a process of its own;
-the learner's file is never imported by pytest. Loaded at every start of pytest in this environment,
+the learner's file is never imported by pytest. An exercise whose file is gone from exercises/ is an
+item too, and fails. Loaded at every start of pytest in this environment,
 so nothing heavy is imported before a file of an exercise is met.
 """
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from fdlib.course.catalogue import Exercise
     from fdlib.course.verdict import Verdict
 
-__all__ = ["CheckFailed", "ExerciseFile", "CheckItem"]
+__all__ = ["CheckFailed", "ExercisesFolder", "ExerciseFile", "CheckItem", "MissingFile"]
 
 _FOLDERS = {"exercises", "solutions"}
 _VERDICTS = pytest.StashKey[dict[str, "Verdict"]]()  # of this process, by path
@@ -63,6 +64,30 @@ def pytest_collect_file(
     if exercise is None:
         return collected
     return [ExerciseFile.from_parent(parent, path=file_path, exercise=exercise)]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collect_directory(
+    path: Path, parent: pytest.Collector
+) -> Generator[None, pytest.Collector | None, pytest.Collector | None]:
+    """Collect the learner's folder as one that knows which files must be in it."""
+    collected = yield
+    if collected is None or path.name != "exercises" or not (path.parent / "solutions").is_dir():
+        return collected
+    return ExercisesFolder.from_parent(parent, path=path)
+
+
+class ExercisesFolder(pytest.Dir):
+    """exercises/, with an item for each exercise of the catalogue whose file is not there."""
+
+    def collect(self) -> Iterable[pytest.Item | pytest.Collector]:
+        from fdlib.course.catalogue import EXERCISES
+
+        yield from super().collect()
+        for exercise in EXERCISES:
+            path = self.path / f"{exercise.module_name}.py"
+            if not path.is_file():
+                yield MissingFile.from_parent(self, path=path, exercise=exercise)
 
 
 def _exercise_of(path: Path, parent: pytest.Collector) -> Exercise | None:
@@ -115,15 +140,26 @@ class ExerciseFile(pytest.File):
         return verdicts[key]
 
 
+class MissingFile(ExerciseFile):
+    """The place of a file that is not there, or is a folder: one item."""
+
+    def collect(self) -> Iterable[pytest.Item]:
+        yield CheckItem.from_parent(self, name="file")
+
+
 class CheckItem(pytest.Item):
     """One check of one file."""
 
     parent: ExerciseFile
 
     def runtest(self) -> None:
-        from fdlib.course.report import render_check
+        from fdlib.course.report import render, render_check
 
         verdict = self.parent.verdict()
+        if isinstance(self.parent, MissingFile):
+            if not verdict.passed:
+                raise CheckFailed(render(verdict))
+            return
         if verdict.state == "not started":
             raise CheckFailed(f"{verdict.name} is not started: write in {verdict.path}")
         if verdict.result(self.name).outcome != "passed":
@@ -150,8 +186,16 @@ def pytest_runtest_makereport(
     return report
 
 
+def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
+    """Count what is not started by itself: it fails the run without a report for each check."""
+    verdict = getattr(report, "fdlib_verdict", None)
+    if verdict and verdict["state"] == "not started":
+        return "not started", "n", "NOT STARTED"
+    return None
+
+
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    from fdlib.course.report import score_table
+    from fdlib.course.scores import score_table
     from fdlib.course.verdict import Verdict
 
     scores: dict[str, Verdict] = {}

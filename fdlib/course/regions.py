@@ -165,12 +165,16 @@ def empty_regions(source: str) -> tuple[str, ...]:
 
 
 def is_not_started(source: str) -> bool:
-    """Whether every region is empty."""
+    """Whether every region holds its placeholder alone, or nothing."""
     try:
         found = regions(source)
     except RegionError:
         return False
-    return bool(found) and len(empty_regions(source)) == len(found)
+    return bool(found) and not any(_has_more(region.body.split("\n")) for region in found)
+
+
+def _has_more(body: list[str]) -> bool:
+    return any(_is_code(line) and not _PLACEHOLDER.fullmatch(line) for line in body)
 
 
 def _is_empty(body: list[str]) -> bool:

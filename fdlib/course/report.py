@@ -1,16 +1,19 @@
-"""A verdict in words, and the table of scores, as plain text."""
+"""A verdict in words, as plain text. `scores.py` has the table."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from pathlib import Path
 
 from fdlib.course.verdict import CheckResult, Verdict
 
-__all__ = ["render", "render_check", "score_table"]
+__all__ = ["render", "render_check"]
 
 _OUTPUT_LINES = 15
+_LINE_LENGTH = 200
 _INDENT = "    "
 _LABELS = {"passed": "ok", "failed": "WRONG", "error": "ERROR", "not run": "-"}
+_NOT_RUN = {"not started", "missing", "does not import"}  # states in which no check was begun
 
 
 def render(verdict: Verdict) -> str:
@@ -20,25 +23,56 @@ def render(verdict: Verdict) -> str:
         f"{verdict.points} of {verdict.max_points} points."
     ]
     lines += _state_lines(verdict)
-    if verdict.state not in {"not started", "missing", "does not import"}:
+    if verdict.state not in _NOT_RUN:
         for check in verdict.checks:
             lines.append(f"  {_LABELS[check.outcome]:<5}  {check.title}")
-            if check.message != verdict.message:
+            if check.message != verdict.message and check is _first_alike(verdict, check):
                 lines += _check_lines(check, _INDENT * 2)
-    lines += _closing_lines(verdict)
-    return "\n".join(lines)
+                lines += [_INDENT * 2 + line for line in _same_lines(verdict, check)]
+    failing = _failing(verdict)
+    if len(failing) > 1:
+        lines.append("Repair the first one first; the later ones often follow.")
+    lines += _printed_lines(verdict, verdict.checks)
+    return "\n".join(lines + _closing_lines(verdict, failing[0] if failing else None))
 
 
 def render_check(verdict: Verdict, name: str) -> str:
     """What a learner reads about one check that did not pass."""
     check = verdict.result(name)
     lines = [check.title]
+    first = _first_alike(verdict, check)
     if check.outcome == "not run":
         lines.append(f"Not run: the exercise is {_as_clause(verdict.state)}.")
         lines += _state_lines(verdict)
+    elif check is not first:
+        lines.append(f"The same as in the check {first.name!r}: {first.message.splitlines()[0]}")
+        return "\n".join(lines)
     else:
         lines += _check_lines(check, "")
-    return "\n".join(lines + _closing_lines(verdict))
+    lines += _printed_lines(verdict, (check,))
+    return "\n".join(lines + _closing_lines(verdict, check))
+
+
+def _failing(verdict: Verdict) -> list[CheckResult]:
+    return [check for check in verdict.checks if check.outcome in {"failed", "error"}]
+
+
+def _alike(verdict: Verdict, check: CheckResult) -> list[CheckResult]:
+    """The checks that failed for the same reason, this one included, in order."""
+    reason = (check.message, check.location)
+    return [each for each in _failing(verdict) if (each.message, each.location) == reason]
+
+
+def _first_alike(verdict: Verdict, check: CheckResult) -> CheckResult:
+    return (_alike(verdict, check) or [check])[0] if check.message else check
+
+
+def _same_lines(verdict: Verdict, check: CheckResult) -> list[str]:
+    others = _alike(verdict, check)[1:] if check.message else []
+    if not others:
+        return []
+    checks = f"{len(others)} more checks" if len(others) > 1 else "1 more check"
+    return [f"The same in {checks}: " + " ".join(other.title for other in others)]
 
 
 def _as_clause(state: str) -> str:
@@ -61,37 +95,60 @@ def _check_lines(check: CheckResult, indent: str) -> list[str]:
     return lines + [indent + check.location] * bool(check.location)
 
 
-def _closing_lines(verdict: Verdict) -> list[str]:
-    lines = list(verdict.notes)
-    if verdict.output.strip() and not verdict.passed:
-        lines += ["It printed:", *_shortened(verdict.output)]
-    if verdict.passed:
-        return lines
-    lines.append(f"Read: notebooks/{verdict.notebook}.ipynb. File: {verdict.path}")
-    if verdict.state not in {"not started", "missing", "does not import"}:
-        lines.append(f"Same inputs again: --seed {verdict.seed}")
+def _printed_lines(verdict: Verdict, checks: tuple[CheckResult, ...]) -> list[str]:
+    """The first lines of what was printed, by check, and how much is not shown."""
+    inside = sum(len(check.output) for check in verdict.checks)
+    loading = verdict.output[: len(verdict.output) - inside]
+    parts = [("while it was loaded", loading)]
+    parts += [(f"in the check {check.name!r}", check.output) for check in checks]
+    lines: list[str] = []
+    left, total = _OUTPUT_LINES, 0
+    for where, text in parts:
+        if not text.strip():
+            continue
+        printed = text.rstrip().splitlines()
+        total += len(printed)
+        if left:
+            lines += [f"It printed {where}:", *(_INDENT + _cut(line) for line in printed[:left])]
+        left = max(0, left - len(printed))
+    if total > _OUTPUT_LINES:
+        lines.append(f"{_INDENT}({total - _OUTPUT_LINES} more lines)")
+    kept = len(verdict.output.encode("utf-8", "replace"))
+    if verdict.output_bytes > kept:
+        cut = f"{verdict.output_bytes - kept:,} of {verdict.output_bytes:,}"
+        lines.append(f"{_INDENT}(It printed too much to keep: the last {cut} bytes are gone.)")
     return lines
 
 
-def _shortened(output: str) -> list[str]:
-    lines = output.rstrip().splitlines()
-    shown = [_INDENT + line[:200] for line in lines[:_OUTPUT_LINES]]
-    return shown + [f"{_INDENT}({len(lines) - len(shown)} more lines)"] * (len(lines) > len(shown))
+def _cut(line: str) -> str:
+    cut = len(line) - _LINE_LENGTH
+    return line if cut <= 0 else f"{line[:_LINE_LENGTH]} ({cut:,} more characters)"
 
 
-def score_table(verdicts: Iterable[Verdict]) -> str:
-    """One line per exercise with points, state and seconds, and the sum."""
-    verdicts = sorted(verdicts, key=lambda verdict: (verdict.number, verdict.path))
-    rows: list[tuple[str, str, str, str]] = [
-        (v.name, f"{v.points}/{v.max_points}", v.state, f"{v.seconds:.1f}") for v in verdicts
-    ]
-    points = sum(v.points for v in verdicts)
-    max_points = sum(v.max_points for v in verdicts)
-    seconds = sum(v.seconds for v in verdicts)
-    rows.insert(0, ("exercise", "points", "state", "seconds"))
-    rows.append(("total", f"{points}/{max_points}", "", f"{seconds:.1f}"))
-    width = [max(len(row[column]) for row in rows) for column in range(4)]
-    return "\n".join(
-        f"{name:<{width[0]}}  {score:>{width[1]}}  {state:<{width[2]}}  {time:>{width[3]}}"
-        for name, score, state, time in rows
-    )
+def _closing_lines(verdict: Verdict, check: CheckResult | None) -> list[str]:
+    lines = list(verdict.notes)
+    if verdict.passed:
+        return lines
+    if check and check.region and check.outcome in {"failed", "error"}:
+        lines.append(f'Look at the region "{check.region}".')
+    lines.append(f"Read: {_where_to_read(verdict, check)}. File: {verdict.path}")
+    if verdict.state not in _NOT_RUN:
+        lines.append(f"Same inputs again: {_again(verdict)}")
+    return lines
+
+
+def _where_to_read(verdict: Verdict, check: CheckResult | None) -> str:
+    if check is None or not check.read or verdict.state in _NOT_RUN:
+        return f"notebooks/{verdict.notebook}.ipynb"
+    match = re.fullmatch(r"(?:(\d\d): )?(.+)", check.read)
+    assert match is not None
+    return f'notebook {match[1] or verdict.notebook[:2]}, section "{match[2]}"'
+
+
+def _again(verdict: Verdict) -> str:
+    path = Path(verdict.path)
+    if path.parent.name == "exercises":
+        number, seed = verdict.number, verdict.seed
+        again = f".venv/bin/fdlib check {number} --seed {seed}"
+        return f"{again}, or check({number}, seed={seed}) in a notebook"
+    return f".venv/bin/pytest {path} --seed {verdict.seed}"

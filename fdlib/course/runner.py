@@ -13,7 +13,7 @@ from pathlib import Path
 
 from fdlib.course.catalogue import Exercise, exercise_path, find, find_by_path
 from fdlib.course.checks import load_checks
-from fdlib.course.judge import judge
+from fdlib.course.judge import Run, judge
 from fdlib.course.loader import read_source
 from fdlib.course.process import run_group
 from fdlib.course.regions import RegionError, empty_regions, is_not_started, regions
@@ -52,7 +52,10 @@ def check(
         notebook=exercise.notebook,
         path=str(file),
         state="missing",
-        checks=tuple(CheckResult(c.name, c.title, c.points) for c in load_checks(exercise)),
+        checks=tuple(
+            CheckResult(c.name, c.title, c.points, read=c.read, region=c.region)
+            for c in load_checks(exercise)
+        ),
         seed=seed,
     )
     try:
@@ -66,7 +69,8 @@ def check(
     verdict = replace(verdict, empty=empty_regions(source), notes=_damage(source))
     if is_not_started(source):
         return replace(verdict, state="not started", message="Nothing is written in it yet.")
-    return _run(verdict, exercise, source, time_limit_s)
+    verdict = _run(verdict, exercise, source, time_limit_s)
+    return replace(verdict, notes=verdict.notes + _changed(file, source))
 
 
 def _resolve(number_or_path: int | str | Path, path: str | Path | None) -> tuple[Exercise, Path]:
@@ -86,6 +90,19 @@ def _damage(source: str) -> tuple[str, ...]:
     return ()
 
 
+def _changed(file: Path, source: str) -> tuple[str, ...]:
+    try:
+        if read_source(file) == source:
+            return ()
+        what = "changed"
+    except FileNotFoundError:
+        what = "deleted"
+    except (OSError, ValueError):
+        what = "changed so that it cannot be read"
+    by = "by its own code, or by a save from elsewhere. What it held before was checked."
+    return (f"The file was {what} during the check: {by}",)
+
+
 def _run(verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float) -> Verdict:
     spec = importlib.util.find_spec(exercise.checks_module)
     assert spec is not None
@@ -100,6 +117,8 @@ def _run(verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float)
             "checks_path": spec.origin,
             "seed": verdict.seed,
             "time_limit_s": time_limit_s,
+            "word": secrets.token_hex(8),
+            "mark": secrets.token_hex(8),
             "results": str(scratch / "results.jsonl"),
             "trace": str(scratch / "trace.txt"),
         }
@@ -113,7 +132,7 @@ def _run(verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float)
         )
         results = _read(scratch / "results.jsonl")
         trace = _read(scratch / "trace.txt")
-    return judge(verdict, source, results, trace, ended, time_limit_s)
+    return judge(verdict, source, Run(request, results, trace, ended))
 
 
 def _environment() -> dict[str, str]:

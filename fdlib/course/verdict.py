@@ -12,7 +12,7 @@ State = Literal[
     "passed",
     "failed",
     "not started",  # every region is empty; nothing was run
-    "unfinished",  # some regions are empty; all checks were run
+    "unfinished",  # some regions are empty, and not every check passed
     "does not import",
     "timed out",
     "crashed",  # the process ended before the last check did
@@ -31,6 +31,9 @@ class CheckResult:
     message: str = ""
     location: str = ""
     seconds: float = 0.0
+    read: str = ""  # section of the notebook to read, as `Check.read` has it
+    region: str = ""  # the region of the file that it checks, if it is one
+    output: str = ""  # what was printed while it ran
 
 
 @dataclass(frozen=True)
@@ -50,12 +53,13 @@ class Verdict:
     empty: tuple[str, ...] = ()  # names of empty regions
     notes: tuple[str, ...] = ()  # what else happened: processes left behind, damaged markers
     output: str = ""  # what the learner's file printed, shortened
+    output_bytes: int = 0  # all that it printed
     mode: str = ""  # how kernels ran
     seconds: float = 0.0
 
     @property
     def passed(self) -> bool:
-        """Whether every check passed and no region is empty."""
+        """Whether every check passed."""
         return self.state == "passed"
 
     @property

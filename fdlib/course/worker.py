@@ -2,6 +2,8 @@
 
 Started by `runner.py`. Results are JSON lines, each written as soon as it is known, so that a crash
 loses none that came before. The learner's text comes with the request; their file is not opened.
+What compares and what is right are bound before the learner's text runs, the request is gone by
+then, and each line of the results carries a word from it.
 """
 
 from __future__ import annotations
@@ -12,13 +14,17 @@ import json
 import os
 import sys
 import time
+import warnings
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 from fdlib.course.checks import Check, CheckContext, validate
+from fdlib.course.checks.inputs import bind_oracle
 from fdlib.course.compare import Mismatch
-from fdlib.course.loader import explain, load_module
+from fdlib.course.loader import explain, load_module, printable
+from fdlib.course.printed import mark
+from fdlib.course.supervise import end_with_parent
 
 __all__ = ["main"]
 
@@ -26,8 +32,9 @@ __all__ = ["main"]
 class _Results:
     """Appends one JSON line per event; a forked copy of this process ends instead of writing."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, path: str, word: str) -> None:
         self._path = path
+        self._word = word
         self._process = os.getpid()
 
     def add(self, event: str, **data: Any) -> None:
@@ -35,13 +42,15 @@ class _Results:
             os._exit(0)
         # Opened anew each time: the learner's code may close file descriptors.
         with open(self._path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"event": event, **data}) + "\n")
+            file.write(json.dumps({"event": event, "word": self._word, **data}) + "\n")
 
 
 def main(request_path: str) -> None:
     """Answer one request, then end the process without waiting for threads or exit handlers."""
+    end_with_parent()
     request = json.loads(Path(request_path).read_text(encoding="utf-8"))
-    results = _Results(request["results"])
+    Path(request_path).unlink()
+    results = _Results(request["results"], request.pop("word"))
     # After a crash or at the limit, the interpreter writes where each thread was.
     with open(request["trace"], "w", encoding="utf-8") as trace:
         faulthandler.enable(trace)
@@ -50,7 +59,8 @@ def main(request_path: str) -> None:
             mode = _prepare(request["kind"])
             checks = _load_checks(request["checks_module"], Path(request["checks_path"]))
         except BaseException as error:
-            results.add("refused", message=f"{type(error).__name__}: {error}")
+            kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
+            results.add("refused", message=kind + printable(error))
             os._exit(1)
         results.add("ready", mode=mode)
         _grade(request, results, checks, mode)
@@ -64,6 +74,11 @@ def _prepare(kind: str) -> str:
     if kind == "triton":
         device.require_triton()  # looks again, with torch
         mode = "interpreter" if device.interpreting() else "gpu"
+        # NumPy's, about values that a kernel may well compute on the way: log(0), inf - inf.
+        name = r"triton\.runtime\.interpreter"
+        warnings.filterwarnings("ignore", category=RuntimeWarning, module=name)
+    if kind in {"torch", "triton"}:
+        bind_oracle()
     return mode
 
 
@@ -89,6 +104,7 @@ def _grade(
         return
     for check in checks:
         results.add("begin", name=check.name)
+        mark(request["mark"], check.name)
         started = time.monotonic()
         outcome, message, where = _run(check, module, request["seed"], mode, path)
         results.add(
@@ -108,7 +124,7 @@ def _run(
     try:
         check.run(module, CheckContext(seed=seed, name=check.name, mode=mode))
     except Mismatch as error:
-        return "failed", str(error), ""
+        return "failed", printable(error), ""
     except BaseException as error:  # SystemExit and KeyboardInterrupt too
         return "error", *explain(error, path)
     return "passed", "", ""

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import errno
+import os
 from pathlib import Path
 
 import pytest
@@ -88,7 +90,39 @@ def test_what_cannot_be_read_is_kept(folders: tuple[Path, Path], present: str) -
     else:
         into.mkdir()
         (into / TOY_NAME).write_bytes("# Größe".encode("latin-1"))
-    assert build(into, source=source).kept == (TOY_NAME,)
+    report = build(into, source=source)
+    assert report.kept == report.drifted == (TOY_NAME,)
+    assert ("it is a folder; move it away" in str(report)) == (present == "folder")
+
+
+def test_a_dangling_link_is_named(folders: tuple[Path, Path]) -> None:
+    into, source = folders
+    into.mkdir()
+    (into / TOY_NAME).symlink_to(into / "gone.py")
+    assert "it is a link to a file that is not there" in str(build(into, source=source))
+    assert not (into / "gone.py").exists()
+
+
+def test_a_file_in_place_of_the_folder_is_refused(folders: tuple[Path, Path]) -> None:
+    into, source = folders
+    into.write_text("notes")
+    for check in (False, True):
+        with pytest.raises(ValueError, match="exercises is not a folder; move it away"):
+            build(into, source=source, check=check)
+    assert into.read_text() == "notes"
+
+
+def test_a_folder_that_cannot_be_written_to_is_one_sentence(
+    folders: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    into, source = folders
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(ValueError, match=r"exercises cannot be written to \(Read-only file"):
+        build(into, source=source)
+    assert list(into.iterdir()) == []
 
 
 def test_wrong_markers_name_the_file(folders: tuple[Path, Path]) -> None:

@@ -6,6 +6,7 @@ An indented line continues the one above it.
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 from fdlib import device
 from fdlib.course.catalogue import EXERCISES, Exercise, course_root, find, solution_path
 from fdlib.course.checks import Check, CheckContext, load_checks, validate
+from fdlib.course.compare import Mismatch
 from fdlib.course.loader import load_module
 from fdlib.course.regions import outside, regions, skeleton
 from fdlib.course.runner import check
@@ -46,6 +48,8 @@ WRONG = r"""# exercise, the first check that fails, what is wrong: edits
 3 one-block scale doubled: * scale | * scale * scale
 3 one-block scale on the weights: * scale | ;; p.to(v.dtype) | (p * scale).to(v.dtype)
 3 one-block lse in base 2: tl.log(l_safe) | tl.log2(l_safe)
+3 one-block maximum over the queries: tl.max(qk, 1) | tl.max(qk, 0)
+3 one-block sum over the queries: tl.sum(p, 1) | tl.sum(p, 0)
 3 tail values past the end: stride_vn + offs_d[None, :], mask=in_keys[:, None], other=0.0 | stride_vn + offs_d[None, :]
 3 many-blocks sum not rescaled: l_i * alpha + | l_i +
 3 many-blocks acc not rescaled: acc * alpha[:, None] + | acc +
@@ -82,13 +86,15 @@ WRONG = r"""# exercise, the first check that fails, what is wrong: edits
 6 merge an average: numerator / torch | (out_a + out_b) / 2; out + 0 * numerator / torch
 6 merge lse is the maximum: m + torch.log(total) | m
 6 merge-extremes no maximum: torch.maximum(lse_a, lse_b) | torch.zeros_like(lse_a)
-6 merge-extremes inf - inf: torch.where(m == NEG_INF, 0.0, m) | m
+6 merge-extremes inf - inf: torch.where(m == float("-inf"), 0.0, m) | m
 6 combine an average: tl.sum(weights[:, None] * parts, 0) / total_safe | tl.sum(parts, 0) / num_splits
 6 combine not a split: mask=in_splits, other=float("-inf") | mask=in_splits, other=0.0
 6 combine parts past the end: tl.load(part_ptrs, mask=in_splits[:, None], other=0.0) | tl.load(part_ptrs)
 6 combine normalised twice: / total_safe | / total_safe / total_safe
 6 combine-extremes 0 / 0: tl.where(total == 0.0, 1.0, total) | total
 6 flash-decode last split dropped: combine(out_partial, lse_partial, | combine(out_partial[:-1], lse_partial[:-1],
+6 flash-decode fdlib's merge: combine(out_partial, lse_partial, dtype=q.dtype)
+    | fdlib.merge_states(list(out_partial), list(lse_partial)); out = out.to(q.dtype)
 6 own-split-kv rounded early: combine(out_partial, | combine(out_partial.to(q.dtype),
 """
 RIGHT = r"""# exercise, how it differs: edits
@@ -118,11 +124,11 @@ RIGHT = r"""# exercise, how it differs: edits
     ;; acc = acc * alpha[:, None] + tl.dot(p.to(v.dtype), v, input_precision="ieee")
     | acc = tl.dot(p.to(v.dtype), v, acc * alpha[:, None], input_precision="ieee")
 4 other ways to round up: -(-len_q // block_m) | (len_q + block_m - 1) // block_m
-    ;; max(1, -(-num_sms // (batch * heads_q))) | (num_sms - 1) // (batch * heads_q) + 1
+    ;; -(-num_sms // (batch * heads_q)) | (num_sms - 1) // (batch * heads_q) + 1
 4 idle SMs counted: busy = min(programs, num_sms) | idle = max(0, num_sms - programs) ;; 1 - busy / num_sms
     | idle / num_sms ;; (bandwidth_gbs * 1e9 * busy_share) | bandwidth_gbs / 1e9 / busy_share
 4 counted in loops, one fraction: -(-len_q // block_m) | len(range(0, len_q, block_m))
-    ;; max(1, -(-num_sms // (batch * heads_q))) | len(range(0, num_sms, batch * heads_q))
+    ;; -(-num_sms // (batch * heads_q)) | len(range(0, num_sms, batch * heads_q))
     ;; flops(batch, heads_q, len_q, len_kv, head_dim) / traffic
     | 2 / element_bytes / (1 / (heads_q // heads_kv * len_q) + 1 / len_kv)
 5 base 2: * scale | * (scale * 1.4426950408889634) ;; tl.exp(m_i | tl.exp2(m_i ;; tl.exp(qk | tl.exp2(qk
@@ -196,6 +202,52 @@ def test_wrong_answers_fail_at_the_check_that_fits(number: int, mistake: str, ed
         pytest.skip("a wrong address would end this process's use of the GPU")
     module = _load(number, _edited(number, edits))
     assert next(_failures(module, number), "none") == mistake.split()[0]
+
+
+def _outcome(number: int, name: str, source: str, seed: int) -> str:
+    (each,) = [each for each in load_checks(find(number)) if each.name == name]
+    try:
+        each.run(_load(number, source), CheckContext(seed, name, device.choose_mode()))
+    except Mismatch as error:
+        return str(error)
+    return "passed"
+
+
+def test_a_tie_may_round_either_way_and_early_rounding_still_shows() -> None:
+    right = solution_path(6).read_text(encoding="utf-8")
+    assert _outcome(6, "own-split-kv", right, 189449421) == "passed"
+    early = _edited(6, "combine(out_partial, | combine(out_partial.to(q.dtype),")
+    for seed in range(10):
+        assert "out is wrong" in _outcome(6, "own-split-kv", early, seed)
+
+
+def test_a_function_built_on_a_wrong_one_says_so() -> None:
+    source = _edited(4, "2 * batch * heads_kv | batch * heads_kv")
+    message = _outcome(4, "intensity", source, 0)
+    end = "intensity uses kv_bytes and flops; kv_bytes failed above: mend that first."
+    assert message.endswith(end)
+    source = _edited(4, "min(programs, num_sms) | programs")
+    assert "decode_time_us uses idle_fraction" in _outcome(4, "time", source, 0)
+    source = _edited(4, "element_bytes) + q_bytes | element_bytes)")
+    assert "uses" not in _outcome(4, "intensity", source, 0)
+
+
+def _headings(notebook: Path) -> set[str]:
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    texts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
+    found = re.findall(r"^#+ (?:\d+\. *)?(.+)$", "\n".join(texts), re.MULTILINE)
+    return {heading.strip() for heading in found}
+
+
+@per_exercise
+def test_each_check_names_what_to_read_and_a_region_of_the_file(exercise: Exercise) -> None:
+    names = {r.name for r in regions(solution_path(exercise.number).read_text(encoding="utf-8"))}
+    for each in load_checks(exercise):
+        assert each.region in {"", *names}
+        other, heading = re.fullmatch(r"(?:(\d\d): )?(.+)", each.read).groups()
+        number = other or f"{exercise.number:02}"
+        (notebook,) = (course_root() / "notebooks").glob(f"{number}_*.ipynb")
+        assert heading in _headings(notebook), each.name
 
 
 @per_exercise

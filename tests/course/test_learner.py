@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from fdlib.course import check, compare_prediction, load
+from fdlib.course import check, load
 from fdlib.course.regions import skeleton
 
 from .toy import SOLUTION
@@ -40,31 +40,6 @@ def test_load_says_why_not(toy: Toy, tmp_path: Path, text: str | None, message: 
 def test_check_prints_the_verdict(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(91, path=toy(skeleton(SOLUTION))) is None
     assert "Exercise 91, Add and average: not started, 0 of 6" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("prediction", "actual", "line"),
-    [
-        (100, 90_000, "You predicted 100 MB, it is 90,000 MB: 9e+02 times too low."),
-        (50.0, 12.5, "You predicted 50 MB, it is 12.5 MB: 4 times too high."),
-        (12.5, 12.5, "You predicted 12.5 MB, it is 12.5 MB: right."),
-        (95, 100, "You predicted 95 MB, it is 100 MB: within 10%."),
-        (3, 0, "You predicted 3 MB, it is 0 MB: too high."),
-        (-3, 4, "You predicted -3 MB, it is 4 MB: too low."),
-    ],
-)
-def test_a_prediction_is_compared(
-    capsys: pytest.CaptureFixture[str], prediction: float, actual: float, line: str
-) -> None:
-    compare_prediction(prediction, actual, "MB")
-    assert capsys.readouterr().out == line + "\n"
-
-
-def test_without_a_prediction_it_asks_for_one(capsys: pytest.CaptureFixture[str]) -> None:
-    compare_prediction(None, 0.9394, "")
-    first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("Predict first")
-    assert second == "0.9394"
 
 
 def test_importing_the_course_imports_no_torch() -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 
@@ -47,6 +48,19 @@ def test_a_module_is_made_from_the_text_and_not_from_the_file(tmp_path: Path) ->
             "E: (its message cannot be shown)",
             "ex91_toy.py:5",
         ),
+        ("def run():\n    raise ValueError('\\udc80')\n", "ValueError: \\udc80", "ex91_toy.py:2"),
+        (
+            "class E(Exception):\n    __module__ = None\ndef run():\n    raise E('why')\n",
+            "E: why",
+            "ex91_toy.py:4",
+        ),
+        (
+            "class E(Exception):\n    def __str__(self):\n        raise SystemExit\n"
+            "    @property\n    def src(self):\n        raise KeyboardInterrupt\n"
+            "def run():\n    raise E\n",
+            "E: (its message cannot be shown)",
+            "",
+        ),
         ("run = None\n", "TypeError: 'NoneType' object is not callable", ""),
     ],
 )
@@ -62,6 +76,12 @@ def test_a_text_is_read_as_utf8_with_plain_line_ends(tmp_path: Path) -> None:
     path = tmp_path / "ex91_toy.py"
     path.write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\r")
     assert read_source(path) == "a = 1\nb = 2\n"
+    with pytest.raises(IsADirectoryError):
+        read_source(tmp_path)
+    if hasattr(os, "mkfifo"):
+        os.mkfifo(tmp_path / "pipe.py")
+        with pytest.raises(ValueError, match=r"pipe\.py is a pipe or a device"):
+            read_source(tmp_path / "pipe.py")
     for content in ("# Größe".encode("latin-1"), b"a\0b"):
         path.write_bytes(content)
         with pytest.raises(ValueError, match=r"ex91_toy\.py"):

@@ -76,12 +76,35 @@ def test_plain_pytest_ignores_the_learners_files(course: Path) -> None:
     assert (status, "4 passed" in text) == (0, True), text
 
 
-def test_not_started_is_a_failure_of_one_line(course: Path) -> None:
-    status, text = _pytest(course, "exercises/")
+def test_not_started_fails_the_run_without_a_line_for_each_check(course: Path) -> None:
+    status, text = _pytest(course, "exercises/", "-ra")
     assert status == 1
-    assert text.count("ex91_toy_sum is not started: write in") == 3
+    assert "3 not started in" in text
+    assert "FAILED" not in text
+    assert "FAILURES" not in text
     assert re.search(r"ex91_toy_sum +0/6 +not started", text)
     assert "Traceback" not in text
+
+
+@pytest.mark.parametrize("instead", ["nothing", "folder"])
+def test_a_missing_exercise_fails(course: Path, instead: str) -> None:
+    path = course / "exercises" / TOY_NAME
+    path.unlink()
+    if instead == "folder":
+        path.mkdir()
+    for argument in ("exercises/", "."):
+        status, text = _pytest(course, argument)
+        assert status == 1, text
+        assert "1 failed" in text
+        assert re.search(r"ex91_toy_sum +0/6 +missing", text)
+    assert ("is a folder" in text) == (instead == "folder")
+
+
+def test_pytest_and_check_agree_on_a_placeholder_that_is_never_reached(course: Path) -> None:
+    left = '    if False:\n        raise NotImplementedError("write: divide")\n'
+    _solve(course, divide=left + DIVIDE)
+    status, text = _pytest(course, "exercises")
+    assert (status, bool(re.search(r"ex91_toy_sum +6/6 +passed", text))) == (0, True), text
 
 
 def test_a_failure_is_the_report(course: Path) -> None:

@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fdlib.course.report import render, render_check, score_table
+from fdlib.course.report import render, render_check
+from fdlib.course.scores import score_table
 from fdlib.course.verdict import CheckResult, Verdict
 
 RIGHT = CheckResult("a", "The first thing.", 3, "passed")
@@ -20,8 +21,34 @@ def test_a_failed_exercise() -> None:
         "        out is wrong.\n"
         "        First at head 3.\n"
         "Read: notebooks/05_splits.ipynb. File: /h/ex05_x.py\n"
-        "Same inputs again: --seed 42"
+        "Same inputs again: .venv/bin/pytest /h/ex05_x.py --seed 42"
     )
+
+
+def test_a_check_names_its_section_its_region_and_the_command_that_repeats_it() -> None:
+    wrong = replace(WRONG, read="The correction factor", region="the sum")
+    other = replace(WRONG, name="c", message="else", read="01: The formula", region="lse")
+    verdict = replace(FAILED, checks=(RIGHT, wrong, other), path="/h/exercises/ex05_x.py")
+    text = render(verdict)
+    assert 'Look at the region "the sum".\nRead: notebook 05, section "The correction' in text
+    assert "The formula" not in text
+    assert 'Read: notebook 01, section "The formula"' in render_check(verdict, "c")
+    assert "again: .venv/bin/fdlib check 5 --seed 42, or check(5, seed=42) in a notebook" in text
+    assert "Repair the first one first; the later ones often follow." in text
+    assert "Repair" not in render(FAILED)
+
+
+def test_one_cause_is_told_once() -> None:
+    alike = [
+        replace(WRONG, name=name, title=f"Thing {name}.", outcome="error", message="KeyError: 'x'")
+        for name in "bcd"
+    ]
+    verdict = replace(FAILED, checks=(RIGHT, *alike))
+    text = render(verdict)
+    assert text.count("KeyError") == 1
+    assert "        The same in 2 more checks: Thing c. Thing d.\n" in text
+    assert render_check(verdict, "c") == "Thing c.\nThe same as in the check 'b': KeyError: 'x'"
+    assert "The same" not in render_check(verdict, "b")
 
 
 def test_a_passed_exercise_is_short() -> None:
@@ -51,11 +78,23 @@ def test_a_crash_is_told_once() -> None:
 
 
 def test_what_was_printed_is_shown_shortened() -> None:
-    verdict = replace(FAILED, output="hello\n" * 40, notes=("It left processes running.",))
-    text = render(verdict)
-    assert text.count("hello") == 15
-    assert "(25 more lines)" in text
-    assert "It left processes running." in text
+    said = replace(WRONG, output="hello\n" * 40)
+    notes = ("It left processes running.",)
+    output = "loading\n" + said.output
+    verdict = replace(FAILED, checks=(RIGHT, said), output=output, output_bytes=1000, notes=notes)
+    for text in (render(verdict), render_check(verdict, "b")):
+        assert "It printed while it was loaded:\n    loading\n" in text
+        assert "It printed in the check 'b':\n    hello\n" in text
+        assert text.count("hello") == 14
+        assert "(26 more lines)" in text
+        assert "the last 752 of 1,000 bytes are gone" in text
+        assert "It left processes running." in text
+    assert "hello" not in render_check(
+        replace(verdict, checks=(WRONG, replace(said, name="c"))), "b"
+    )
+    assert "hello" in render(replace(verdict, state="passed"))
+    long = replace(FAILED, output="x" * 500, output_bytes=500)
+    assert "x" * 200 + " (300 more characters)\n" in render(long)
 
 
 def test_the_table_is_sorted_and_summed() -> None:

@@ -72,6 +72,51 @@ def test_unfinished_runs_what_can_run(toy: Toy) -> None:
     assert verdict.result("mean").message == "The region 'divide' is still empty."
 
 
+def test_all_checks_passed_is_passed_whatever_placeholder_is_left(toy: Toy) -> None:
+    left = '    if False:\n        raise NotImplementedError("write: divide")\n'
+    verdict = _check(toy(divide=left + "    return total(values) / len(values)\n"))
+    assert (verdict.state, verdict.empty) == ("passed", ())
+    left_too = '        if False:\n            raise NotImplementedError("write: add the value")\n'
+    both = {"add": left_too + "        result += value\n", "divide": left + "    return 3.0\n"}
+    assert _check(toy(**both)).state == "passed"
+
+
+@pytest.mark.parametrize(
+    ("code", "note"),
+    [
+        ("import os; os.remove({path!r})", "The file was deleted during the check: by its own"),
+        ("open({path!r}, 'w').close()", "The file was changed during the check: by its own code"),
+    ],
+)
+def test_a_file_that_changes_itself_is_noted(toy: Toy, code: str, note: str) -> None:
+    path = toy()
+    toy(divide=f"    {code.format(path=str(path))}\n    return 3.0\n")
+    verdict = check(path, time_limit_s=LIMIT_S)
+    assert verdict.state == "passed"
+    assert note in verdict.notes[0]
+
+
+def test_what_is_printed_belongs_to_its_check(toy: Toy) -> None:
+    path = toy(divide="    print('in mean')\n    return 3.0\n")
+    path.write_text("print('loading')\n" + path.read_text())
+    verdict = _check(path)
+    assert verdict.output == "loading\nin mean\n"
+    assert [result.output for result in verdict.checks] == ["", "in mean\n", ""]
+    assert verdict.output_bytes == len(verdict.output)
+
+
+def test_results_without_the_word_of_the_run_do_not_count(toy: Toy) -> None:
+    code = (
+        "    import glob, json, tempfile\n"
+        "    for name in glob.glob(tempfile.gettempdir() + '/fdlib-*/results.jsonl'):\n"
+        "        line = {'event': 'result', 'name': 'mean', 'outcome': 'passed', 'word': 'x'}\n"
+        "        open(name, 'a').write(json.dumps(line) + chr(10))\n"
+        "    assert not glob.glob(tempfile.gettempdir() + '/fdlib-*/request.json')\n"
+        "    return 0\n"
+    )
+    assert _check(toy(divide=code)).result("mean").outcome != "passed"
+
+
 def test_damaged_markers_are_noted_and_the_code_is_graded(toy: Toy) -> None:
     verdict = _check(toy(SOLUTION.replace("# <<<", "", 1)))
     assert verdict.state == "passed"
@@ -152,14 +197,41 @@ CHECKS = (Check("double", "Twice the value.", 1, _run),)
 """
 
 
-@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="kernels need triton")
-def test_a_fault_in_a_kernel_is_found_in_the_learners_file(
-    toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    kernels = catalogue.Exercise(91, "toy_sum", "Twice", "91_toy", "triton", 5, 1)
-    monkeypatch.setattr(catalogue, "EXERCISES", (kernels,))
+needs_triton = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="kernels need triton"
+)
+
+
+@pytest.fixture
+def kernels(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
+    exercise = catalogue.Exercise(91, "toy_sum", "Twice", "91_toy", "triton", 5, 1)
+    monkeypatch.setattr(catalogue, "EXERCISES", (exercise,))
     (tmp_path / "toy_checks/ex91.py").write_text(KERNEL_CHECKS)
-    verdict = check(toy(KERNEL.replace("value * 2", "value @ 2")), time_limit_s=60)
+    return toy
+
+
+@needs_triton
+def test_the_interpreters_own_warnings_are_not_shown(kernels: Toy) -> None:
+    path = kernels(KERNEL.replace("value * 2", "tl.log(value * 0.0)"))
+    verdict = check(path, time_limit_s=60)
+    assert (verdict.state, verdict.output) == ("passed", "")
+
+
+@needs_triton
+def test_interpreting_switched_off_without_a_gpu_is_nobodys_line(
+    kernels: Toy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    with pytest.raises(RuntimeError, match="TRITON_INTERPRET is set to .*: unset"):
+        check(kernels(KERNEL), time_limit_s=60)
+
+
+@needs_triton
+def test_a_fault_in_a_kernel_is_found_in_the_learners_file(
+    kernels: Toy,
+) -> None:
+    verdict = check(kernels(KERNEL.replace("value * 2", "value @ 2")), time_limit_s=60)
     assert verdict.state == "failed"
     result = verdict.result("double")
     assert result.location == "ex91_toy_sum.py:10: tl.store(x + offsets, value @ 2)"

@@ -41,6 +41,12 @@ def test_a_piece_per_split_at_its_keys(ax):
     assert ax.get_title(loc="left") == "Cut"
 
 
+def test_the_outline_of_the_last_piece_is_not_clipped(ax):
+    splits.draw_key_splits(ax, [("2", [(0, 5), (5, 10)])], 10, title="")
+    assert ax.get_xlim() == (0, 10)
+    assert not any(bar.get_clip_on() for bar in ax.patches)
+
+
 def test_neighbours_differ_in_hatch_and_not_only_in_colour(ax):
     splits.draw_key_splits(ax, [("2", [(0, 5), (5, 10)])], 10, title="")
     first, second = ax.patches

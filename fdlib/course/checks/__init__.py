@@ -66,6 +66,8 @@ class Check:
     title: str  # one sentence that the learner reads
     points: int
     run: Callable[[ModuleType, CheckContext], None]
+    read: str = ""  # heading in the exercise's notebook, or "01: HEADING" in another
+    region: str = ""  # name of the region that it checks, if it is one alone
 
 
 def load_checks(exercise: Exercise) -> tuple[Check, ...]:

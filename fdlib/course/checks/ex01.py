@@ -112,20 +112,49 @@ def _decode(module: ModuleType, context: CheckContext) -> None:
 
 
 CHECKS = (
-    Check("one-key", "With one key, lse is the scaled score and out is its value.", 1, _one_key),
-    Check("all-keys", "out and lse are right where every query sees every key.", 2, _all_keys),
+    Check(
+        "one-key",
+        "With one key, lse is the scaled score and out is its value.",
+        1,
+        _one_key,
+        read="The formula",
+    ),
+    Check(
+        "all-keys",
+        "out and lse are right where every query sees every key.",
+        2,
+        _all_keys,
+        read="The formula",
+    ),
     Check(
         "large-scores",
         "Scores near 200 and near -200 neither overflow nor vanish.",
         1,
         _large_scores,
+        read="Four pieces of PyTorch",
     ),
-    Check("causal", "With causal=True no query sees a key that comes after it.", 2, _causal),
+    Check(
+        "causal",
+        "With causal=True no query sees a key that comes after it.",
+        2,
+        _causal,
+        read="Many queries: the causal mask",
+        region="hide the keys that come after each query",
+    ),
     Check(
         "cache-write",
         "A step writes the new key and value into the caches in place.",
         2,
         _cache_write,
+        read="Never compute the past twice: the KV cache",
+        region="append to the cache and attend to the part in use",
     ),
-    Check("decode", "A step attends to every token so far, the new one included.", 2, _decode),
+    Check(
+        "decode",
+        "A step attends to every token so far, the new one included.",
+        2,
+        _decode,
+        read="Never compute the past twice: the KV cache",
+        region="append to the cache and attend to the part in use",
+    ),
 )

@@ -150,24 +150,40 @@ def _whole(module: ModuleType, context: CheckContext) -> None:
 
 
 CHECKS = (
-    Check("first-block", "m, l and acc are right after the first block.", 2, _first_block),
+    Check(
+        "first-block",
+        "m, l and acc are right after the first block.",
+        2,
+        _first_block,
+        read="By hand, on four numbers",
+    ),
     Check(
         "correction",
         "The old sums are corrected when a later block raises the maximum.",
         3,
         _correction,
+        read="The correction factor",
     ),
     Check(
         "hidden-rows",
         "A row without keys keeps m = -inf, l = 0 and acc = 0, never NaN.",
         2,
         _hidden_rows,
+        read="Rows that see no key",
     ),
     Check(
         "finish",
         "finish gives the output and the LSE, and 0 and -inf for an empty row.",
         2,
         _finish,
+        read="LSE: all that must be remembered",
+        region="the output and the LSE",
     ),
-    Check("whole", "Attention in blocks equals attention over all keys at once.", 1, _whole),
+    Check(
+        "whole",
+        "Attention in blocks equals attention over all keys at once.",
+        1,
+        _whole,
+        read="The correction factor",
+    ),
 )

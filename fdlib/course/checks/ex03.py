@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fdlib.course.checks import Check, CheckContext
 from fdlib.course.checks.guards import expect_written, unwritten_memory
 from fdlib.course.checks.inputs import (
     LSE_AXES,
+    NAN_BEHIND,
     OUT_AXES,
     call,
     describe,
@@ -18,9 +19,6 @@ from fdlib.course.checks.inputs import (
 )
 from fdlib.course.compare import expect_close
 from fdlib.device import kernel_device
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = ["CHECKS"]
 
@@ -40,9 +38,9 @@ def _expect_attention(
         q.zero_()
         v.abs_().mul_(4000)
     dtype = str(q.dtype).removeprefix("torch.")
-    behind = f"NaN from key {k.shape[1]} on" if k.shape[1] % blocks[1] else ""
+    behind = NAN_BEHIND if k.shape[1] % blocks[1] else ""
     shown_blocks = "blocks of {} by {}".format(*blocks)
-    case = describe(q, k, dtype, "causal" if causal else "", shown_blocks, behind)
+    case = describe(q, k, dtype, "causal" if causal else "", shown_blocks) + behind
     with unchanged(case, q=q, k=k, v=v), unwritten_memory(case):
         block_m, block_n = blocks
         out, lse = call(
@@ -58,9 +56,10 @@ def _expect_attention(
 
 
 def _one_block(module: ModuleType, context: CheckContext) -> None:
-    sizes: dict[str, Any] = {"batch": 2, "len_q": 32, "len_kv": 32, "heads_q": 3}
-    _expect_attention(module, context, **sizes)
-    _expect_attention(module, context, packed=True, **sizes)
+    # As many queries as keys would hide a reduction over the wrong axis.
+    sizes: dict[str, Any] = {"batch": 2, "len_q": 16, "len_kv": 32, "heads_q": 3}
+    _expect_attention(module, context, blocks=(16, 32), **sizes)
+    _expect_attention(module, context, blocks=(16, 32), packed=True, **sizes)
 
 
 def _tail(module: ModuleType, context: CheckContext) -> None:
@@ -105,18 +104,56 @@ def _float16(module: ModuleType, context: CheckContext) -> None:
 
 
 CHECKS = (
-    Check("one-block", "One full block of keys: scores, weights, output and LSE.", 2, _one_block),
-    Check("tail", "A last block that is not full: nothing past the last key counts.", 1, _tail),
     Check(
-        "many-blocks", "Several blocks of keys, the largest score in a late one.", 2, _many_blocks
+        "one-block",
+        "One full block of keys: scores, weights, output and LSE.",
+        2,
+        _one_block,
+        read="Triton from zero",
+    ),
+    Check(
+        "tail",
+        "A last block that is not full: nothing past the last key counts.",
+        1,
+        _tail,
+        read="Pointers, `tl.arange`, masks",
+    ),
+    Check(
+        "many-blocks",
+        "Several blocks of keys, the largest score in a late one.",
+        2,
+        _many_blocks,
+        read="Tiling: the loop of notebook 02, with tiles",
+        region="the online softmax update",
     ),
     Check(
         "large-scores",
         "Scores near 200 and near -200 neither overflow nor vanish.",
         1,
         _large_scores,
+        read="02: Why a maximum is needed: overflow",
     ),
-    Check("causal", "With causal=True no query sees a key that comes after it.", 2, _causal),
-    Check("empty-rows", "A query that sees no key gives 0 and -inf.", 1, _empty_rows),
-    Check("float16", "With float16 inputs the running state stays float32.", 1, _float16),
+    Check(
+        "causal",
+        "With causal=True no query sees a key that comes after it.",
+        2,
+        _causal,
+        read="01: Many queries: the causal mask",
+        region="the scores of this block, with the hidden ones at -inf",
+    ),
+    Check(
+        "empty-rows",
+        "A query that sees no key gives 0 and -inf.",
+        1,
+        _empty_rows,
+        read="02: Rows that see no key",
+    ),
+    Check(
+        "float16",
+        "With float16 inputs the running state stays float32.",
+        1,
+        _float16,
+        read="Reductions, `exp`, `log`, casts",
+        region="the online softmax update",
+    ),
 )

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import contextlib
+from collections.abc import Callable, Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
@@ -14,6 +15,8 @@ from fdlib.shapes import MODELS, AttentionShape
 
 __all__ = ["CHECKS"]
 
+_Run = Callable[[ModuleType, CheckContext], None]
+
 
 def _expect(module: ModuleType, name: str, expected: Any, **arguments: Any) -> None:
     """Call the learner's function by position; the names of the arguments are for the message."""
@@ -24,6 +27,32 @@ def _expect(module: ModuleType, name: str, expected: Any, **arguments: Any) -> N
         )
     case = ", ".join(f"{key} {value}" for key, value in arguments.items())
     expect_equal(function(*arguments.values()), expected, what=f"{name}(...)", case=case)
+
+
+@contextlib.contextmanager
+def _built_on(
+    module: ModuleType, context: CheckContext, name: str, **parts: _Run
+) -> Iterator[None]:
+    """Say so, in the message, if a function is wrong that the checked one calls."""
+    try:
+        yield
+    except Mismatch as error:
+        code = getattr(getattr(module, name), "__code__", None)
+        used = [part for part in parts if part in getattr(code, "co_names", ())]
+        wrong = [part for part in used if not _passes(parts[part], module, context)]
+        if not wrong:
+            raise
+        uses = f"{name} uses {' and '.join(used)}"
+        mend = f"{' and '.join(wrong)} failed above: mend that first"
+        raise Mismatch(f"{error}\n{uses}; {mend}.") from None
+
+
+def _passes(run: _Run, module: ModuleType, context: CheckContext) -> bool:
+    try:
+        run(module, context)
+    except Exception:
+        return False
+    return True
 
 
 def _shapes(context: CheckContext) -> Iterable[AttentionShape]:
@@ -88,7 +117,8 @@ def _intensity(module: ModuleType, context: CheckContext) -> None:
         sizes = {"batch": shape.batch, "heads_q": shape.heads_q, "heads_kv": shape.heads_kv}
         sizes |= {"len_q": shape.len_q, "len_kv": shape.len_kv, "head_dim": shape.head_dim}
         sizes |= {"element_bytes": 4} if shape.element_bytes == 4 else {}
-        _expect(module, "intensity", shape.intensity, **sizes)
+        with _built_on(module, context, "intensity", kv_bytes=_bytes, flops=_flops):
+            _expect(module, "intensity", shape.intensity, **sizes)
 
 
 def _time(module: ModuleType, context: CheckContext) -> None:
@@ -100,7 +130,8 @@ def _time(module: ModuleType, context: CheckContext) -> None:
             seconds = bytes_read / (per_sm_gbs * min(programs, sms)) / 1e9
             sizes = {"bytes_read": bytes_read, "bandwidth_gbs": bandwidth_gbs}
             sizes |= {"programs": programs, "num_sms": sms}
-            _expect(module, "decode_time_us", seconds * 1e6, **sizes)
+            with _built_on(module, context, "decode_time_us", idle_fraction=_idle):
+                _expect(module, "decode_time_us", seconds * 1e6, **sizes)
 
 
 def _splits(module: ModuleType, context: CheckContext) -> None:
@@ -114,12 +145,59 @@ def _splits(module: ModuleType, context: CheckContext) -> None:
 
 CHECKS = (
     Check(
-        "grid", "The programs of FlashAttention-2's grid, partly filled blocks included.", 2, _grid
+        "grid",
+        "The programs of FlashAttention-2's grid, partly filled blocks included.",
+        2,
+        _grid,
+        read="The grid",
+        region="the number of programs",
     ),
-    Check("idle", "The share of idle SMs, also when there are more programs than SMs.", 1, _idle),
-    Check("kv-bytes", "The bytes of keys and values together.", 1, _bytes),
-    Check("flops", "The operations of both matrix products.", 1, _flops),
-    Check("intensity", "Operations per byte of q, k, v and out.", 2, _intensity),
-    Check("time", "The time to read the bytes with the SMs that are busy.", 2, _time),
-    Check("splits", "The smallest number of splits that gives every SM a program.", 1, _splits),
+    Check(
+        "idle",
+        "The share of idle SMs, also when there are more programs than SMs.",
+        1,
+        _idle,
+        read="The grid",
+        region="the idle fraction",
+    ),
+    Check(
+        "kv-bytes",
+        "The bytes of keys and values together.",
+        1,
+        _bytes,
+        read="01: How big is the KV cache?",
+        region="the bytes of K and V",
+    ),
+    Check(
+        "flops",
+        "The operations of both matrix products.",
+        1,
+        _flops,
+        read="01: FLOPs per byte",
+        region="the operations of the two matrix products",
+    ),
+    Check(
+        "intensity",
+        "Operations per byte of q, k, v and out.",
+        2,
+        _intensity,
+        read="01: FLOPs per byte",
+        region="operations per byte",
+    ),
+    Check(
+        "time",
+        "The time to read the bytes with the SMs that are busy.",
+        2,
+        _time,
+        read="A model of the time",
+        region="the time in microseconds",
+    ),
+    Check(
+        "splits",
+        "The smallest number of splits that gives every SM a program.",
+        1,
+        _splits,
+        read="The grid",
+        region="the number of splits",
+    ),
 )

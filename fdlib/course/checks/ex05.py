@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from fdlib.course.checks import Check, CheckContext
 from fdlib.course.checks.guards import expect_written, unwritten_memory
-from fdlib.course.checks.inputs import call, describe, oracle, random_qkv, unchanged
+from fdlib.course.checks.inputs import NAN_BEHIND, call, describe, oracle, random_qkv, unchanged
 from fdlib.course.compare import expect_close
 from fdlib.device import kernel_device
 from fdlib.plan import split_ranges
@@ -32,8 +32,8 @@ def _run(
     q, k, v = qkv
     dtype = str(q.dtype).removeprefix("torch.")
     splits = f"{num_splits} splits" if num_splits > 1 else "1 split"
-    behind = f"NaN from key {k.shape[1]} on" if k.shape[1] % block_n else ""
-    case = describe(q, k, dtype, splits, f"blocks of {block_n}", behind)
+    behind = NAN_BEHIND if k.shape[1] % block_n else ""
+    case = describe(q, k, dtype, splits, f"blocks of {block_n}") + behind
     with unchanged(case, q=q, k=k, v=v), unwritten_memory(case):
         returns = ("out_partial", "lse_partial")
         out, lse = call(module, "split_kv", q, k, v, num_splits, block_n, returns=returns)
@@ -127,23 +127,57 @@ def _float16(module: ModuleType, context: CheckContext) -> None:
 
 
 CHECKS = (
-    Check("grid", "Every split, sequence and head has a program that writes its part.", 1, _grid),
-    Check("one-split", "One split is attention over all keys, full blocks or not.", 2, _one_split),
+    Check(
+        "grid",
+        "Every split, sequence and head has a program that writes its part.",
+        1,
+        _grid,
+        read="The grid gets a third axis",
+        region="the grid",
+    ),
+    Check(
+        "one-split",
+        "One split is attention over all keys, full blocks or not.",
+        2,
+        _one_split,
+        read="What changes in the kernel",
+    ),
     Check(
         "several-splits",
         "Each split covers the keys that it owns, and no others.",
         2,
         _several_splits,
+        read="Odd lengths and empty splits",
+        region="the range of keys of this split",
     ),
-    Check("groups", "Query heads of a group read their own key/value head.", 2, _groups),
-    Check("empty-splits", "A split without keys gives 0 and -inf.", 1, _empty_splits),
+    Check(
+        "groups",
+        "Query heads of a group read their own key/value head.",
+        2,
+        _groups,
+        read="What changes in the kernel",
+        region="the base of the keys and of the values",
+    ),
+    Check(
+        "empty-splits",
+        "A split without keys gives 0 and -inf.",
+        1,
+        _empty_splits,
+        read="Odd lengths and empty splits",
+    ),
     Check(
         "large-scores",
         "Scores near 200 and near -200 neither overflow nor vanish.",
         1,
         _large_scores,
+        read="02: Why a maximum is needed: overflow",
+        region="the scores and the online softmax update",
     ),
     Check(
-        "float16", "With float16 inputs the parts are computed and stored in float32.", 1, _float16
+        "float16",
+        "With float16 inputs the parts are computed and stored in float32.",
+        1,
+        _float16,
+        read="Why a partial output is divided by its own sum",
     ),
 )

@@ -1,18 +1,19 @@
-"""Memory that shows what a kernel did to it: outputs never written, and writes past the end."""
+"""What a kernel did: outputs never written, writes past the end, and whether it was launched."""
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from fdlib.course.compare import Mismatch
+from fdlib.course.compare import Mismatch, plain_tensor
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["expect_written", "unwritten_memory"]
+__all__ = ["counted", "expect_written", "unwritten_memory"]
 
 _GUARD = 65_536  # elements behind a tensor: as far as a plausible wrong index reaches
 
@@ -58,7 +59,7 @@ def expect_written(tensor: Any, *, what: str, case: str, axes: tuple[str, ...]) 
 
     if not isinstance(tensor, torch.Tensor) or tensor.dtype not in (torch.float16, torch.float32):
         return  # `expect_close` says more about this
-    bits, mark = _bits(tensor)
+    bits, mark = _bits(plain_tensor(tensor))
     missing = (bits == mark).cpu()
     if missing.any():
         index = missing.nonzero()[0].tolist()
@@ -75,3 +76,26 @@ def _bits(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
 
     half = tensor.dtype == torch.float16
     return tensor.view(torch.int16 if half else torch.int32), 0x7EAD if half else 0x7FCADEAD
+
+
+class _Counted:
+    """A kernel that counts its launches."""
+
+    def __init__(self, kernel: Any) -> None:
+        self.launches = 0
+        self._kernel = kernel
+
+    def __getitem__(self, grid: Any) -> Any:
+        self.launches += 1
+        return self._kernel[grid]
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)
+
+
+@contextlib.contextmanager
+def counted(module: ModuleType, name: str) -> Iterator[_Counted]:
+    """In the block, the launches of the learner's kernel of this name are counted."""
+    kernel = _Counted(getattr(module, name, None))
+    with mock.patch.object(module, name, kernel, create=True):
+        yield kernel

@@ -11,6 +11,7 @@ from fdlib.xray.draw.style import (
     INK,
     PALE,
     TEXT_SIZE,
+    WHITE,
     YELLOW,
     format_bytes,
     prepare,
@@ -51,6 +52,11 @@ def draw_roofline(
             name, (ridge, low), xytext=(shift, 4), textcoords="offset points", ha=side,
             fontsize=TEXT_SIZE, color=GREY,
         )  # fmt: skip
+    ax.annotate(
+        f"ridge: {ridge:,.0f}", (ridge, high), xytext=(0, 5), textcoords="offset points",
+        ha="center", fontsize=TEXT_SIZE, color=INK,
+        bbox={"facecolor": WHITE, "edgecolor": "none", "pad": 1},
+    )  # fmt: skip
     for index, (label, x, y) in enumerate(points):
         look: dict[str, Any] = {
             "marker": _MARKERS[index % 8],

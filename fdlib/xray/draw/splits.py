@@ -44,7 +44,9 @@ def draw_key_splits(
         for number, (start, end) in enumerate(ranges):
             if end <= start:
                 continue
-            ax.barh(row, end - start, 0.72, left=start, **_piece_style(number, crowded))
+            ax.barh(
+                row, end - start, 0.72, left=start, clip_on=False, **_piece_style(number, crowded)
+            )
             if end - start >= _ROOM_FOR_LABEL * len_kv:
                 _write(ax, (start + end) / 2, row, str(number))
     prepare(ax, title)
@@ -67,7 +69,7 @@ def draw_split_weights(
     for row, shares in enumerate(weights):
         left = 0.0
         for part, share in enumerate(shares):
-            ax.barh(row, share, 0.66, left=left, **series_style(part))
+            ax.barh(row, share, 0.66, left=left, clip_on=False, **series_style(part))
             if share >= _ROOM_FOR_LABEL:
                 _write(ax, left + share / 2, row, f"{share:.0%}")
             left += share

@@ -1,4 +1,4 @@
-"""A picture of memory traffic: bytes that went over the bus, as horizontal bars on a log scale."""
+"""A picture of memory traffic: bytes that went between memory and chip, as horizontal bars on a log scale."""
 
 from __future__ import annotations
 

@@ -9,6 +9,7 @@ from fdlib.xray.draw.style import GREY, INK, ORANGE, TEXT_SIZE, WHITE, prepare, 
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.text import Text
 
 __all__ = ["draw_attention_words"]
 
@@ -32,18 +33,22 @@ def draw_attention_words(
     ``query`` has a thick frame.
     """
     order = sorted(range(first, len(weights)), key=lambda j: -weights[j])[: max(named, 0)]
-    row = 0
+    lines: dict[int, str] = {0: ""}
     for j, row, column, text in _flow(tokens, first, len(weights)):
         y = -_LINE * row
         frame = 1.8 if j == query else 0.8 if j in order else 0
         _box(ax, column, y, len(text), weights[j], frame)
-        ax.text(
-            column, y, text, va="center_baseline", family="monospace", fontsize=TEXT_SIZE, color=INK
-        )
+        lines[row] = lines.get(row, "").ljust(column) + text
         if j in order:
             _write_weight(ax, column + len(text) / 2, y + 0.62, weights[j])
+    for (
+        row,
+        line,
+    ) in lines.items():  # a line at once: token by token, rounding to pixels tears words apart
+        _write_line(ax, 0, -_LINE * row, line)
     prepare(ax, title)
-    ax.set(xlim=(-0.5, COLUMNS + 0.5), ylim=(-_LINE * row - 1.0, 1.9), xticks=[], yticks=[])
+    right = -0.5 + ax.bbox.width / _character_width(ax)  # one unit of the x axis is one character
+    ax.set(xlim=(-0.5, right), ylim=(-_LINE * max(lines) - 1.0, 1.9), xticks=[], yticks=[])
     ax.set_xlabel("thick frame: the query; shade and number: its weight on that word", color=GREY)
     quiet_axes(ax)
 
@@ -59,6 +64,22 @@ def _box(ax: Axes, x: float, y: float, width: int, weight: float, frame: float) 
         ax.add_patch(
             Rectangle(corner, width + 0.5, 1.2, fill=False, edgecolor=INK, linewidth=frame)
         )
+
+
+def _write_line(ax: Axes, x: float, y: float, line: str) -> Text:
+    return ax.text(
+        x, y, line, va="center_baseline", family="monospace", fontsize=TEXT_SIZE, color=INK
+    )
+
+
+def _character_width(ax: Axes) -> float:
+    """Pixels from one character to the next, as the figure's renderer sets them."""
+    widths = []
+    for count in (COLUMNS, 2 * COLUMNS):
+        ruler = _write_line(ax, 0, 0, "0" * count)
+        widths.append(ruler.get_window_extent().width)
+        ruler.remove()
+    return (widths[1] - widths[0]) / COLUMNS
 
 
 def _write_weight(ax: Axes, x: float, y: float, weight: float) -> None:
