@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 
 import torch
 
-from fdlib.device import interpreting
+from fdlib.device import interpreting, require_somewhere_to_run
 
 __all__ = [
     "check_flag",
@@ -85,6 +85,7 @@ def check_for_kernel(name: str, x: torch.Tensor) -> None:
     """Raise unless a Triton kernel can read ``x (..., D)``: device, dtype, head_dim, strides, gradients."""
     allowed = ("cpu", "cuda") if interpreting() else ("cuda",)
     if x.device.type not in allowed:
+        require_somewhere_to_run()
         raise ValueError(f"{name}: got a tensor on {x.device}, takes one on {' or '.join(allowed)}")
     if x.dtype not in KERNEL_DTYPES:
         raise TypeError(f"{name}: got {x.dtype}, takes float16, bfloat16 or float32")

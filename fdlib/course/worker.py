@@ -73,6 +73,7 @@ def _prepare(kind: str) -> str:
     mode = device.choose_mode()  # before anything imports triton
     if kind == "triton":
         device.require_triton()  # looks again, with torch
+        device.kernel_device()  # refuses if kernels can run nowhere
         mode = "interpreter" if device.interpreting() else "gpu"
         # NumPy's, about values that a kernel may well compute on the way: log(0), inf - inf.
         name = r"triton\.runtime\.interpreter"

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import importlib.util
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +52,15 @@ def test_without_a_course_the_error_says_where_it_looked(
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.module_name)
 def test_every_exercise_has_its_checks(exercise: catalogue.Exercise) -> None:
     assert importlib.util.find_spec(exercise.checks_module) is not None
+
+
+def test_importing_all_checks_imports_no_torch() -> None:
+    code = (
+        "import sys; from fdlib.course.catalogue import EXERCISES;"
+        "from fdlib.course.checks import load_checks;"
+        "[load_checks(exercise) for exercise in EXERCISES];"
+        "assert not {'torch', 'triton', 'numpy', 'matplotlib'} & set(sys.modules)"
+    )
+    subprocess.run(
+        [sys.executable, "-c", code], cwd=catalogue.course_root(), check=True, timeout=60
+    )
