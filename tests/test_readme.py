@@ -9,7 +9,7 @@ import committed
 import pytest
 from test_notebooks import WITHOUT_TRITON
 
-from fdlib.recorded import load_recorded
+from fdlib.recorded import load_recorded, recorded_names
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -86,3 +86,19 @@ def test_quoted_times_are_the_recorded_ones():
     before, after = f"{row['flash_attention_us']:,.0f}", f"{row['flash_decode_us']:.0f}"
     flat = " ".join(README.split())
     assert f"from {before} to {after} microseconds" in flat
+
+
+def test_quoted_errors_are_the_recorded_ones():
+    summary = load_recorded("h200_grid")["summary"]
+    out, lse = ([f"{row[key]:.1e}" for row in summary] for key in ("max_abs_out", "max_abs_lse"))
+    flat = " ".join(README.split())
+    assert f"{summary[0]['cases']} cases each" in flat
+    assert f"an output is {out[0]}, {out[1]} and {out[2]}" in flat
+    assert f"of an LSE {lse[0]}, {lse[1]} and {lse[2]}" in flat
+
+
+def test_every_record_says_where_and_when():
+    for name in recorded_names():
+        assert {"gpu", "torch", "triton", "python", "date", "command"} <= set(
+            load_recorded(name)
+        ), name

@@ -12,20 +12,17 @@ import argparse
 import json
 import multiprocessing
 import os
-import platform
 import shutil
 import subprocess
 import sys
 from dataclasses import asdict, fields
-from datetime import date
 from pathlib import Path
 
 TESTS = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(TESTS.parent), str(TESTS), str(TESTS / "gpu")]
 
 import grid  # noqa: E402  (found through the path above; imports fdlib before triton)
-import torch  # noqa: E402
-import triton  # noqa: E402
+from timing import provenance  # noqa: E402
 
 SANITIZER = ["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
 
@@ -73,24 +70,6 @@ def failed(row: dict) -> bool:
     return not (row["out_share"] <= 1 and row["lse_share"] <= 1)
 
 
-def machine() -> dict:
-    query = ["nvidia-smi", "--query-gpu=driver_version", "--format=csv,noheader"]
-    driver = (
-        subprocess.run(query, capture_output=True, text=True).stdout.split("\n")[0]
-        if shutil.which(query[0])
-        else None
-    )
-    return {
-        "gpu": torch.cuda.get_device_name() if torch.cuda.is_available() else "none (interpreter)",
-        "driver": driver,
-        "cuda": torch.version.cuda,
-        "torch": torch.__version__,
-        "triton": triton.__version__,
-        "python": platform.python_version(),
-        "date": date.today().isoformat(),
-    }
-
-
 def print_table(table: list[dict]) -> None:
     columns = ["max abs out", "max rel out", "max abs lse", "budget used"]
     print(f"{'dtype':10}{'cases':>7}{'failed':>8}" + "".join(f"{name:>14}" for name in columns))
@@ -129,7 +108,7 @@ def main() -> int:
     for row in filter(failed, rows):
         print("FAILED", row)
     tool = {"tool": " ".join(SANITIZER)} if options.inside else {}
-    record = {**machine(), **tool, "cases": len(rows), "summary": table, "rows": rows}
+    record = {**provenance(), **tool, "cases": len(rows), "summary": table, "rows": rows}
     options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return int(any(map(failed, rows)))
 
