@@ -162,7 +162,7 @@ def test_course_reports_the_failing_notebook(tmp_path, capsys):
         ("00_good.ipynb", 2, True),
         ("01_bad.ipynb", 2, False),
     ]
-    assert {"platform", "gpu", "driver", "torch", "triton"} <= set(recorded["machine"])
+    assert {"platform", "gpu", "driver", "torch", "triton"} <= set(recorded)
     assert recorded["date"]
     assert [path.read_bytes() for path in (good, bad)] == before
 

@@ -98,8 +98,10 @@ def record(results: Sequence[NotebookResult], path: Path | str) -> None:
     from fdlib.doctor import machine_facts
 
     content = {
+        **machine_facts(),
+        "cpus": os.cpu_count(),
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "machine": {**machine_facts(), "cpus": os.cpu_count()},
+        "command": " ".join(["fdlib", *sys.argv[1:]]),
         "notebooks": [asdict(result) for result in results],
         "ok": all(result.ok for result in results),
     }
