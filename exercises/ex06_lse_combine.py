@@ -1,5 +1,4 @@
-"""Exercise 06: the combine kernel, and Flash-Decoding complete (torch and Triton, about 40
-minutes).
+"""Exercise 06: the combine kernel and Flash-Decoding (torch and Triton, about 40 minutes).
 
 Read notebook 06_lse_combine first. The parts of exercise 05 become one answer, exactly. Part i
 holds out_i, normalised over its own keys, and lse_i, the log of the sum of exp(score) over its own
@@ -24,11 +23,10 @@ from fdlib.attention.flash_decoding import split_kv_attention
 
 
 def merge(out_a, lse_a, out_b, lse_b):
-    """Two parts become one: out_a, out_b (..., D), lse_a, lse_b (...), natural log. Returns (out,
-    lse).
+    """Two parts become one: out_a, out_b (..., D), lse_a, lse_b (...). Returns (out, lse).
 
-    A part that saw no key has out = 0 and lse = -inf, and changes nothing: merging with it gives
-    back the other part. Two such parts give 0 and -inf, not NaN.
+    The LSEs are natural logarithms. A part that saw no key has out = 0 and lse = -inf, and changes
+    nothing: merging with it gives back the other part. Two such parts give 0 and -inf, not NaN.
     """
     # >>> write: the merge of two parts
     raise NotImplementedError("write: the merge of two parts")
@@ -49,13 +47,8 @@ def combine_kernel(
     offs_d = tl.arange(0, HEAD_DIM)
     in_splits = offs_s < num_splits
     lse_ptrs = LsePartial + batch * stride_lb + head * stride_lh + offs_s * stride_ls  # [BLOCK_S]
-    part_ptrs = (
-        OutPartial
-        + batch * stride_pb
-        + head * stride_ph
-        + offs_s[:, None] * stride_ps
-        + offs_d[None, :]
-    )  # [BLOCK_S, HEAD_DIM]
+    parts_of_row = OutPartial + batch * stride_pb + head * stride_ph
+    part_ptrs = parts_of_row + offs_s[:, None] * stride_ps + offs_d[None, :]  # [BLOCK_S, HEAD_DIM]
 
     # lse_parts: [BLOCK_S]; parts: [BLOCK_S, HEAD_DIM]. Where there is no split (offs_s >=
     # num_splits), lse must be -inf.
@@ -74,9 +67,9 @@ def combine_kernel(
 
 
 def combine(out_partial, lse_partial, dtype=torch.float32):
-    """Launch the kernel: out_partial (S, B, 1, H_q, D), lse_partial (S, B, H_q, 1) -> out (B, 1,
-    H_q, D), lse (B, H_q, 1).
+    """Launch the kernel: one program per head and batch entry. Returns (out, lse).
 
+    out_partial (S, B, 1, H_q, D), lse_partial (S, B, H_q, 1); out (B, 1, H_q, D), lse (B, H_q, 1).
     Nothing to write here.
     """
     num_splits, batch, _, heads_q, head_dim = out_partial.shape
@@ -92,9 +85,9 @@ def combine(out_partial, lse_partial, dtype=torch.float32):
 
 
 def flash_decode(q, k, v, num_splits, split_kv=split_kv_attention):
-    """Flash-Decoding: q (B, 1, H_q, D), k, v (B, L_kv, H_kv, D). Returns out in q's dtype and lse
-    (B, H_q, 1) float32.
+    """Flash-Decoding: q (B, 1, H_q, D), k, v (B, L_kv, H_kv, D). Returns (out, lse).
 
+    out like q, in q's dtype; lse (B, H_q, 1) float32.
     `split_kv(q, k, v, num_splits)` returns (out_partial, lse_partial). It is fdlib's kernel unless
     you pass your own from exercise 05.
     """
@@ -104,4 +97,4 @@ def flash_decode(q, k, v, num_splits, split_kv=split_kv_attention):
     return out, lse
 
 
-# Generated from solutions/ex06_lse_combine.py; write between the markers. f23ca8d889be
+# Generated from solutions/ex06_lse_combine.py; write between the markers. 20a1f46cd89c

@@ -26,7 +26,7 @@ TIERS = {
     "torch only": "the torch stages run (naive, online softmax, merging, planning); the Triton stages "
     "need Colab or a Linux machine.",
     "interpreter": "everything runs, kernels by Triton's interpreter on the CPU; no real timings.",
-    "GPU": "everything runs, kernels compiled for the GPU, with real timings and timelines.",
+    "GPU": "everything runs, kernels compiled for the GPU, with real timings.",
 }
 LABELS = {
     "masked_sum": "a masked sum in Triton",
@@ -208,9 +208,6 @@ def _notes(facts: dict, tier: str, torch_facts: dict) -> list[tuple[str, str]]:
         notes.append(("Triton needs a GPU of compute capability 7.5 or newer.", line))
     if facts["triton"] is None and str(facts["platform"]).startswith("Linux"):
         notes.append(("triton is not installed.", "pip install triton==3.7.1"))
-    if facts["ipywidgets"] is None:
-        text = "ipywidgets is missing: the notebooks' controls will not show."
-        notes.append((text, "pip install 'ipywidgets>=7.7'"))
     return notes
 
 

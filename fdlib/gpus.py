@@ -14,7 +14,8 @@ __all__ = ["GPUS", "GpuSpec", "get_gpu"]
 class GpuSpec:
     """One GPU: sizes, peak rates and per-SM limits; `sources` names each number's document.
 
-    GB and GB/s are powers of ten as data sheets print them; l2_mb and shared_kb are powers of two.
+    GB/s are powers of ten, as data sheets print them. memory_gb is the size that the GPU is sold
+    under, not a count of bytes. l2_mb and shared_kb are powers of two.
     A TFLOPS is 10^12 FLOP/s, dense (no 2:4 sparsity), at boost clock. `shared_kb_per_block` is
     what a block gets after opting in. `registers_per_sm` counts 32-bit registers.
 
@@ -144,7 +145,7 @@ _SPECS = (
         90,
         num_sms=(132, _TORCH),
         memory_gb=(141, _H200),
-        bandwidth_gbs=(4800, _H200 + ". A plain read of 4 GB reached 4640 (torch 2.11, 2026-11)."),
+        bandwidth_gbs=(4800, _H200),
         l2_mb=(60, _TORCH + ". The 50 of the whitepaper is the H100."),
         fp16_tflops=(989.4, f"{_RATES} has 1979 / 2; same chip and rate as the H100"),
         fp32_tflops=(67, f"{_RATES}, as {_NVIDIA}h200/"),

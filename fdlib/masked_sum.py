@@ -6,7 +6,7 @@ reduction. With some pairs of Triton and numpy just these fail or give wrong num
 
 from __future__ import annotations
 
-from fdlib.device import require_triton
+from fdlib.device import launching_on, require_triton
 
 require_triton()
 
@@ -27,7 +27,7 @@ def _masked_sum_kernel(x_ptr, out_ptr, length, BLOCK: tl.constexpr):
 
 
 def masked_sum(x: torch.Tensor, length: int) -> torch.Tensor:
-    """Return the sum of the first ``length`` elements of ``x`` (N,) float32, as a tensor of one element.
+    """Return the sum of the first ``length`` elements of ``x`` (N,) float32, as a float32 tensor of one element.
 
     Raises ``ValueError`` when ``length`` does not lie in 0 to N.
 
@@ -37,6 +37,7 @@ def masked_sum(x: torch.Tensor, length: int) -> torch.Tensor:
     """
     if not 0 <= length <= x.numel():
         raise ValueError(f"length: got {length}, takes 0 to {x.numel()}, the length of x")
-    out = torch.full((1,), float("nan"), device=x.device)
-    _masked_sum_kernel[(1,)](x, out, length, BLOCK=32)
+    out = torch.full((1,), float("nan"), dtype=torch.float32, device=x.device)
+    with launching_on(x):
+        _masked_sum_kernel[(1,)](x, out, length, BLOCK=32)
     return out

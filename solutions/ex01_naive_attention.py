@@ -26,11 +26,8 @@ def attention(q, k, v, *, causal=False):
     len_q is at most len_kv: every query sees at least one key.
     """
     len_q, len_kv, head_dim = q.shape[1], k.shape[1], q.shape[3]
-    q, k, v = (
-        q.transpose(1, 2),
-        k.transpose(1, 2),
-        v.transpose(1, 2),
-    )  # (B, H, L, D): @ works on the last two
+    # (B, H, L, D): @ works on the last two.
+    q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
 
     # scores: (B, H, L_q, L_kv). Entry [i, j] is the dot product of query i with key j, divided by
     # sqrt(D).

@@ -9,9 +9,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "fdlib"
-DATA = (
-    PACKAGE / "data"
-)  # recordings, and the script that made them: not part of the package's rooms
+# recordings, and the script that made them: not part of the package's rooms
+DATA = PACKAGE / "data"
 
 # room -> the rooms it may import from, besides itself. `shapes, gpus -> plan -> attention`; nobody sees `course`.
 ARROWS: dict[str, set[str]] = {

@@ -158,10 +158,10 @@ def test_missing_torch(patient):
     assert report.repair == doctor.INSTALL
 
 
-def test_missing_ipywidgets_is_repaired_without_touching_torch(patient):
+def test_missing_ipywidgets_is_reported_and_needs_no_repair(patient):
     report = patient(ipywidgets=None)
-    assert report.usable
-    assert report.repair == "pip install 'ipywidgets>=7.7'"
+    assert (report.usable, report.notes, report.repair) == (True, (), None)
+    assert "ipywidgets  none" in doctor.render(report)
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,8 @@ def test_split_count_is_within_its_limits(programs, num_sms):
             assert splits**2 <= MERGES_PER_BLOCK * key_blocks  # the combine stays the smaller part
             fewer = cdiv(key_blocks, splits - 1)
             assert fewer > cdiv(key_blocks, splits)  # one fewer would make the longest part longer
-            near = (
-                programs * (splits - 0.5) <= num_sms
-            )  # one fewer is further from one program per SM
+            # one fewer is further from one program per SM
+            near = programs * (splits - 0.5) <= num_sms
             assert near or (splits == 2 and programs < 0.9 * num_sms)
 
 

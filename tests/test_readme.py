@@ -13,6 +13,7 @@ from fdlib.recorded import load_recorded, recorded_names
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PEERS = ("sdpa_flash_us", "sdpa_cudnn_us", "fa3_us", "flashinfer_us")
 
 
 def tree() -> list[str]:
@@ -84,8 +85,27 @@ def test_quoted_times_are_the_recorded_ones():
     rows = load_recorded("h200_decode")["rows"]
     row = next(r for r in rows if (r["heads_q"], r["batch"], r["len_kv"]) == (8, 1, 131072))
     before, after = f"{row['flash_attention_us']:,.0f}", f"{row['flash_decode_us']:.0f}"
+    others = [row[peer] for peer in PEERS]
     flat = " ".join(README.split())
-    assert f"from {before} to {after} microseconds" in flat
+    assert f"FlashAttention kernel, without splits, takes {before} microseconds" in flat
+    assert f"Flash-Decoding kernel, with splits, {after}." in flat
+    assert f"which split too, take {min(others):.0f} to {max(others):.0f}:" in flat
+
+
+@pytest.mark.parametrize("len_kv", [16384, 131072])
+def test_flash_decode_keeps_up_with_production_kernels(len_kv):
+    rows = load_recorded("h200_decode")["rows"]
+    sizes = (32, 8, 1, len_kv)
+    row = next(r for r in rows if (r["heads_q"], r["heads_kv"], r["batch"], r["len_kv"]) == sizes)
+    assert row["flash_decode_us"] <= 1.15 * min(row[peer] for peer in PEERS)
+
+
+def test_versions_of_the_recordings_are_the_quoted_ones():
+    records = [load_recorded(name) for name in recorded_names()]
+    assert {r["torch"].split("+")[0] for r in records} == {"2.11.0"}
+    assert {r["triton"] for r in records} == {"3.6.0"}
+    assert "(torch 2.11.0, triton 3.6.0)" in README
+    assert "Run on an H200 with torch 2.11 and triton 3.6" in README
 
 
 def test_quoted_errors_are_the_recorded_ones():

@@ -6,7 +6,7 @@ import functools
 
 import torch
 
-from fdlib.attention.inputs import KERNEL_DTYPES, check_for_kernel, check_tensor
+from fdlib.attention.inputs import KERNEL_DTYPES, check_for_kernel, check_memory, check_tensor
 from fdlib.device import launching_on, require_triton
 
 require_triton()
@@ -28,9 +28,8 @@ def _combine_kernel(
     """One program, one output row: an online softmax over the splits, each weighted by exp(lse)."""
     row = tl.program_id(0).to(tl.int64)  # (batch, position, head) of out
     head, position = row % heads_q, row // heads_q % len_q
-    lse_row = (
-        row // heads_q // len_q * heads_q + head
-    ) * len_q + position  # the same row of lse (B, H_q, L_q)
+    batch = row // heads_q // len_q
+    lse_row = (batch * heads_q + head) * len_q + position  # the same row of lse (B, H_q, L_q)
     offs_s = tl.arange(0, BLOCK_S)
     offs_d = tl.arange(0, BLOCK_D)
     m_i = tl.full([], float("-inf"), tl.float32)
@@ -38,12 +37,9 @@ def _combine_kernel(
     acc = tl.zeros([BLOCK_D], tl.float32)
     for first in tl.range(0, num_splits, BLOCK_S):
         splits = (first + offs_s).to(tl.int64)
-        lse = tl.load(
-            LsePartial + splits * stride_ls + lse_row, mask=splits < num_splits, other=float("-inf")
-        )
-        seen = lse != float(
-            "-inf"
-        )  # an empty split is the identity: its partial output is not even read
+        lse_ptrs = LsePartial + splits * stride_ls + lse_row
+        lse = tl.load(lse_ptrs, mask=splits < num_splits, other=float("-inf"))
+        seen = lse != float("-inf")  # an empty split is the identity: its output is not even read
         part_ptrs = OutPartial + splits[:, None] * stride_os + row * HEAD_DIM + offs_d[None, :]
         part = tl.load(part_ptrs, mask=seen[:, None] & (offs_d < HEAD_DIM)[None, :], other=0.0)
         m_new = tl.maximum(m_i, tl.max(lse, 0))
@@ -55,11 +51,8 @@ def _combine_kernel(
         m_i = m_new
     empty = l_i == 0.0
     l_safe = tl.where(empty, 1.0, l_i)
-    tl.store(
-        Out + row * HEAD_DIM + offs_d,
-        (acc / l_safe).to(Out.dtype.element_ty),
-        mask=offs_d < HEAD_DIM,
-    )
+    out = (acc / l_safe).to(Out.dtype.element_ty)
+    tl.store(Out + row * HEAD_DIM + offs_d, out, mask=offs_d < HEAD_DIM)
     tl.store(Lse + lse_row, tl.where(empty, float("-inf"), m_i + tl.log(l_safe)))
 
 
@@ -84,11 +77,16 @@ def combine_splits(
 
     ``out_partial (S, B, L_q, H_q, D)`` and ``lse_partial (S, B, H_q, L_q)``, float32, contiguous.
     Returns ``out (B, L_q, H_q, D)`` in ``dtype`` (float32 unless given) and ``lse (B, H_q, L_q)``
-    float32. A part with ``lse = -inf`` changes nothing. Raises `ValueError` or `TypeError` naming
-    the argument.
+    float32. D is 16 to 256. A part with ``lse = -inf`` changes nothing. Raises `ValueError`,
+    `TypeError` or `RuntimeError` naming the argument. Source: as `fdlib.merge_states`.
+
+    >>> out, lse = combine_splits(torch.ones(2, 1, 1, 4, 16), torch.zeros(2, 1, 4, 1))
+    >>> tuple(out.shape), round(lse[0, 0, 0].item(), 4)
+    ((1, 1, 4, 16), 0.6931)
     """
     for name, x, dims in (("out_partial", out_partial, 5), ("lse_partial", lse_partial, 4)):
         check_tensor(name, x)
+        check_memory(name, x)
         _check_partial(name, x, dims)
     check_for_kernel("out_partial", out_partial)
     num_splits, batch, len_q, heads_q, head_dim = out_partial.shape

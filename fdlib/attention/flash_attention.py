@@ -164,7 +164,7 @@ def flash_attention(
     multiple of H_kv, D from 16 to 256, any strides with a contiguous last dimension. Returns ``out
     (B, L_q, H_q, D)`` in q's dtype and ``lse (B, H_q, L_q)`` float32, natural log. ``causal``
     aligns bottom-right. Raises `ValueError`, `TypeError` or `RuntimeError` naming the argument.
-    Reads q once and, per block of query rows, all of k and v.
+    Reads q once and, per query head and block of rows, the keys and values that it sees.
 
     >>> q, kv = torch.randn(1, 5, 4, 16), torch.randn(1, 20, 2, 16)
     >>> out, lse = flash_attention(q, kv, kv, causal=True)

@@ -32,7 +32,7 @@ import triton.language as tl  # noqa: E402
 __all__ = ["combine_splits", "flash_decode", "split_kv_attention"]
 
 MAX_PROGRAMS = 2**31 - 1  # CUDA's limit for the first grid axis
-# One compilation serves all lengths, batches and split counts.
+# One compilation serves all key lengths and all split counts from 2 up (1 writes out's own dtype).
 RUN_TIME_SIZES = "len_q len_kv heads_kv num_splits stride_ls stride_lb stride_lh".split()
 
 
@@ -79,6 +79,7 @@ def _split_kernel(
 
     # Causal, bottom-right: position i sees i + 1 keys more than this.
     hidden = length - len_q if CAUSAL else length
+    end = tl.minimum(end, hidden + 1 + (row_start + BLOCK_M - 1) // GROUP)  # of the last row
     row_limit = tl.minimum(hidden + 1 + rows // GROUP, length)
     full_limit = tl.minimum(hidden + 1 + row_start // GROUP, length)
     m_i, l_i, acc = attend_visible(
@@ -162,7 +163,7 @@ def split_kv_attention(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """The first half of Flash-Decoding: attention over each of ``num_splits`` parts of the keys.
 
-    Arguments are those of `flash_decode`. Returns ``out_partial (S, B, L_q, H_q, D)`` and
+    Arguments and errors are those of `flash_decode`. Returns ``out_partial (S, B, L_q, H_q, D)`` and
     ``lse_partial (S, B, H_q, L_q)``, both float32, S the number of splits; each part is normalised
     by itself.
 
@@ -203,7 +204,9 @@ def flash_decode(
 
     Returns ``out (B, L_q, H_q, D)`` in q's dtype, with ``return_lse`` also ``lse (B, H_q, L_q)``
     float32, natural log; a row that sees no key gives 0 and -inf. The conventions are those of
-    FlashAttention's ``flash_attn_with_kvcache``.
+    FlashAttention's ``flash_attn_with_kvcache``, but ``causal`` is True here unless told.
+    CUDA graphs: call once before the capture. The split count follows from the cache's capacity and
+    the lengths are read on the device, so a graph serves whatever ``cache_seqlens`` holds at replay.
 
     Raises `ValueError`, `TypeError` or `RuntimeError` naming the argument. On a GPU the values of a
     ``cache_seqlens`` tensor are checked only with ``validate=True``, since looking at them waits

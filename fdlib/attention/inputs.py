@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from contextlib import AbstractContextManager, nullcontext
+import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 import torch
 
@@ -12,6 +14,7 @@ from fdlib.device import interpreting, require_somewhere_to_run
 __all__ = [
     "check_flag",
     "check_for_kernel",
+    "check_memory",
     "check_num_splits",
     "check_qkv",
     "check_seqlens",
@@ -21,6 +24,7 @@ __all__ = [
 ]
 
 MIN_HEAD_DIM, MAX_HEAD_DIM = 16, 256
+MAX_LENGTH = 2**31 - 2**12  # positions are int32 in the kernels, offsets int64
 MAX_SCALE = 1e38  # times log2 e it still is a float32
 KERNEL_DTYPES = (torch.float16, torch.bfloat16, torch.float32)
 
@@ -74,6 +78,8 @@ def _check_sizes(
         raise ValueError(f"{name_k}: got batch {k.shape[0]}, takes {q.shape[0]} as q")
     if k.shape[3] != q.shape[3]:
         raise ValueError(f"{name_k}: got head_dim {k.shape[3]}, takes {q.shape[3]} as q")
+    if max(k.shape[1], q.shape[1] * q.shape[2]) > MAX_LENGTH:
+        raise ValueError(f"{name_k}: got {k.shape[1]} keys, takes at most {MAX_LENGTH}")
     heads_q, heads_kv = q.shape[2], k.shape[2]
     if heads_kv == 0 or heads_q == 0 or heads_q % heads_kv:
         raise ValueError(
@@ -82,35 +88,34 @@ def _check_sizes(
 
 
 def check_for_kernel(name: str, x: torch.Tensor) -> None:
-    """Raise unless a Triton kernel can read ``x (..., D)``: device, dtype, head_dim, strides, gradients."""
+    """Raise unless a Triton kernel can attend with ``x (..., D)``: memory, dtype, head_dim, strides."""
+    check_memory(name, x)
+    if x.dtype not in KERNEL_DTYPES:
+        raise TypeError(f"{name}: got {x.dtype}, takes float16, bfloat16 or float32")
+    if not MIN_HEAD_DIM <= x.shape[-1] <= MAX_HEAD_DIM:
+        got = x.shape[-1]
+        raise ValueError(f"{name}: got head_dim {got}, takes {MIN_HEAD_DIM} to {MAX_HEAD_DIM}")
+    if x.stride(-1) != 1:
+        takes = "a contiguous last dimension (stride 1); call .contiguous()"
+        raise ValueError(f"{name}: got strides {x.stride()}, takes {takes}")
+    before_ampere = x.is_cuda and torch.cuda.get_device_capability(x.device) < (8, 0)
+    if before_ampere and x.dtype == torch.bfloat16:
+        takes = "float16 or float32 on this GPU (bfloat16 needs compute capability 8.0)"
+        raise TypeError(f"{name}: got bfloat16, takes {takes}")
+
+
+def check_memory(name: str, x: torch.Tensor) -> None:
+    """Raise unless a Triton kernel can read the memory of ``x`` as it lies, and no gradient is lost."""
     allowed = ("cpu", "cuda") if interpreting() else ("cuda",)
     if x.device.type not in allowed:
         require_somewhere_to_run()
         raise ValueError(f"{name}: got a tensor on {x.device}, takes one on {' or '.join(allowed)}")
-    if x.dtype not in KERNEL_DTYPES:
-        raise TypeError(f"{name}: got {x.dtype}, takes float16, bfloat16 or float32")
-    if not MIN_HEAD_DIM <= x.shape[-1] <= MAX_HEAD_DIM:
-        raise ValueError(
-            f"{name}: got head_dim {x.shape[-1]}, takes {MIN_HEAD_DIM} to {MAX_HEAD_DIM}"
-        )
-    if x.stride(-1) != 1:
-        raise ValueError(
-            f"{name}: got strides {x.stride()}, takes a contiguous last dimension (stride 1); call .contiguous()"
-        )
     if x.is_neg():
         raise ValueError(f"{name}: got a lazily negated tensor; takes {name}.resolve_neg()")
     if x.requires_grad and torch.is_grad_enabled():
         raise RuntimeError(
-            f"{name}: got requires_grad=True, takes tensors without gradients (there is no backward pass); "
-            f"use {name}.detach() or torch.no_grad()"
-        )
-    if (
-        x.dtype == torch.bfloat16
-        and x.is_cuda
-        and torch.cuda.get_device_capability(x.device) < (8, 0)
-    ):
-        raise TypeError(
-            f"{name}: got bfloat16, takes float16 or float32 on this GPU (bfloat16 needs compute capability 8.0)"
+            f"{name}: got requires_grad=True, takes tensors without gradients (there is no backward "
+            f"pass); use {name}.detach() or torch.no_grad()"
         )
 
 
@@ -118,7 +123,7 @@ def resolve_scale(softmax_scale: float | None, head_dim: int) -> float:
     """The factor on the scores: ``1/sqrt(head_dim)`` unless given."""
     if softmax_scale is None:
         return 1 / math.sqrt(head_dim) if head_dim else 1.0
-    if isinstance(softmax_scale, bool) or not isinstance(softmax_scale, (int, float)):
+    if isinstance(softmax_scale, bool) or not isinstance(softmax_scale, numbers.Real):
         raise TypeError(f"softmax_scale: got {type(softmax_scale).__name__}, takes a float or None")
     if not -MAX_SCALE <= softmax_scale <= MAX_SCALE:  # NaN fails as well
         raise ValueError(f"softmax_scale: got {softmax_scale}, takes -1e38 to 1e38")
@@ -153,7 +158,8 @@ def check_seqlens(
     """
     if cache_seqlens is None:
         return None
-    if isinstance(cache_seqlens, int) and not isinstance(cache_seqlens, bool):
+    if isinstance(cache_seqlens, numbers.Integral) and not isinstance(cache_seqlens, bool):
+        cache_seqlens = int(cache_seqlens)
         _check_lengths(cache_seqlens, cache_seqlens, len_cache)
         return torch.full((q.shape[0],), cache_seqlens, dtype=torch.int32, device=q.device)
     if not isinstance(cache_seqlens, torch.Tensor) or cache_seqlens.layout != torch.strided:
@@ -183,8 +189,17 @@ def _check_lengths(shortest: int, longest: int, len_cache: int) -> None:
         )
 
 
-def full_precision(x: torch.Tensor) -> AbstractContextManager[object]:
-    """A context in which autocast does not lower the precision of operations on ``x``'s device."""
-    if torch.is_autocast_enabled(x.device.type):
-        return torch.autocast(x.device.type, enabled=False)
-    return nullcontext()
+@contextmanager
+def full_precision(x: torch.Tensor) -> Iterator[None]:
+    """A context in which float32 means float32 on ``x``'s device: no autocast, no TF32."""
+    device = x.device.type
+    lowered = torch.amp.is_autocast_available(device) and torch.is_autocast_enabled(device)
+    before = torch.get_float32_matmul_precision()
+    try:
+        if before != "highest":
+            torch.set_float32_matmul_precision("highest")
+        with torch.autocast(device, enabled=False) if lowered else nullcontext():
+            yield
+    finally:
+        if before != "highest":
+            torch.set_float32_matmul_precision(before)

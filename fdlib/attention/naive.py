@@ -50,18 +50,15 @@ def naive_attention(
     qh = q.to(dtype).transpose(1, 2)  # (B, H_q, L_q, D)
     kh = k.to(dtype).transpose(1, 2).repeat_interleave(group, dim=1)  # (B, H_q, L_kv, D)
     vh = v.to(dtype).transpose(1, 2).repeat_interleave(group, dim=1)
-    vh = vh.masked_fill(
-        ~visible.any(dim=2)[..., None], 0
-    )  # 0 * NaN is NaN: keys that no query sees must not count
+    # 0 * NaN is NaN: keys that no query sees must not count
+    vh = vh.masked_fill(~visible.any(dim=2)[..., None], 0)
 
     with full_precision(q):
         # write B*H_q*L_q*L_kv scores, read them again for the softmax, and again for the product with v
         scores = (qh @ kh.transpose(-1, -2) * scale).masked_fill(~visible, float("-inf"))
         lse = torch.logsumexp(scores, dim=-1)  # (B, H_q, L_q)
-        weights = torch.softmax(scores, dim=-1)
-        weights = weights.masked_fill(
-            (lse == float("-inf"))[..., None], 0
-        )  # no keys: 0 / 0 otherwise
+        empty = lse == float("-inf")  # a row without keys: its softmax is 0 / 0
+        weights = torch.softmax(scores, dim=-1).masked_fill(empty[..., None], 0)
         out = (weights @ vh).transpose(1, 2)  # (B, L_q, H_q, D)
     return out.to(q.dtype).contiguous(), lse
 

@@ -40,9 +40,8 @@ def update(state: SoftmaxState, scores: torch.Tensor, v: torch.Tensor) -> Softma
     and Gimelshein 2018, algorithm 3, https://arxiv.org/abs/1805.02867.
     """
     m_new = torch.maximum(state.m, scores.amax(dim=-1))
-    m_safe = m_new.masked_fill(
-        m_new == NEG_INF, 0
-    )  # -inf - -inf is NaN: a row that has seen no key yet
+    # -inf - -inf is NaN: a row that has seen no key yet
+    m_safe = m_new.masked_fill(m_new == NEG_INF, 0)
     alpha = torch.exp(state.m - m_safe)  # the correction factor, at most 1
     p = torch.exp(scores - m_safe[..., None])  # (..., M, N)
     l_new = state.l * alpha + p.sum(dim=-1)
@@ -69,7 +68,8 @@ def online_softmax_attention(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Attention that looks at ``block_n`` keys at a time and never holds more scores than that.
 
-    Shapes, dtypes, errors and the result are those of `fdlib.naive_attention`.
+    Shapes, dtypes, errors and the result are those of `fdlib.naive_attention`; ``block_n`` is an int
+    of 1 or more. Source: Milakov and Gimelshein 2018, https://arxiv.org/abs/1805.02867.
 
     >>> q, kv = torch.randn(1, 1, 4, 16), torch.randn(1, 100, 2, 16)
     >>> out, lse = online_softmax_attention(q, kv, kv, block_n=32)
@@ -108,8 +108,8 @@ def merge_states(
 
     ``outs``: n tensors ``(B, L_q, H_q, D)``; ``lses``: n tensors ``(B, H_q, L_q)``, natural log. A
     part with ``lse = -inf`` saw no key and changes nothing, whatever its ``out`` holds. Returns
-    ``out`` in the dtype of ``outs`` and ``lse`` in that of ``lses``. Raises `ValueError` for no
-    parts or shapes that do not fit. Source: Dao et al. 2023, "Flash-Decoding for long-context
+    ``out`` in the dtype of ``outs`` and ``lse`` in that of ``lses``. Raises `ValueError` or
+    `TypeError` for no parts or parts that do not fit. Source: Dao et al. 2023, "Flash-Decoding for long-context
     inference", https://pytorch.org/blog/flash-decoding/.
 
     >>> outs = [torch.ones(1, 1, 1, 2), torch.zeros(1, 1, 1, 2)]
@@ -131,7 +131,8 @@ def merge_states(
     m_safe = m.masked_fill(m == NEG_INF, 0)
     weights = torch.exp(lse_parts - m_safe)  # each part's share of the softmax's denominator
     total = weights.sum(dim=0)
-    parts = outs.to(dtype).masked_fill(weights == 0, 0)  # 0 * NaN is NaN: empty parts do not count
+    # 0 * NaN is NaN: what an empty part holds must not count
+    parts = outs.to(dtype).masked_fill(lse_parts == NEG_INF, 0)
     out = (weights * parts).sum(dim=0) / total.masked_fill(total == 0, 1)
     lse = m_safe + torch.log(total)  # log(0) is the -inf of a row without keys
     return out.to(outs.dtype), lse[..., 0].transpose(1, 2).to(lses.dtype).contiguous()

@@ -122,9 +122,8 @@ def _code_cells(notebook: Any) -> int:
 def _execute(notebook: Any, folder: Path, limit_s: int, count: Callable) -> None:
     from nbclient import NotebookClient
 
-    os.environ.setdefault(
-        "JUPYTER_PREFER_ENV_PATH", "1"
-    )  # this environment's python3, not the user's
+    # This environment's python3, not the user's.
+    os.environ.setdefault("JUPYTER_PREFER_ENV_PATH", "1")
     NotebookClient(
         notebook,
         kernel_name=KERNEL,

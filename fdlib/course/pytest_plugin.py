@@ -2,8 +2,9 @@
 
 One item per check. The first item of a file runs the whole exercise once, in a process of its own;
 the learner's file is never imported by pytest. An exercise whose file is gone from exercises/ is an
-item too, and fails. Loaded at every start of pytest in this environment,
-so nothing heavy is imported before a file of an exercise is met.
+item too, and fails. This repository's pyproject.toml loads it; for files elsewhere it is
+`pytest -p fdlib.course.pytest_plugin FOLDER`. Nothing heavy is imported before a file of an
+exercise is met.
 """
 
 from __future__ import annotations

@@ -151,4 +151,4 @@ def _again(verdict: Verdict) -> str:
         number, seed = verdict.number, verdict.seed
         again = f".venv/bin/fdlib check {number} --seed {seed}"
         return f"{again}, or check({number}, seed={seed}) in a notebook"
-    return f".venv/bin/pytest {path} --seed {verdict.seed}"
+    return f".venv/bin/pytest -p fdlib.course.pytest_plugin {path} --seed {verdict.seed}"

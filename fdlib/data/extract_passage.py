@@ -227,9 +227,8 @@ def main() -> None:
     recorded = record_attention(model, ids, layers=1 + max(layer for layer, _ in GROUPS))
     rounded, errors = verify_and_round(*select(recorded))
 
-    arrays = {
-        name: t[None].numpy() for name, t in zip("qkv", rounded, strict=True)
-    }  # (1, L, heads, 64)
+    # each: (1, L, heads, 64)
+    arrays = {name: t[None].numpy() for name, t in zip("qkv", rounded, strict=True)}
     np.savez(out_dir / "passage.npz", **arrays)
     record = provenance(weights_file) | errors | {"npz_sha256": sha256(out_dir / "passage.npz")}
     record["heads"] = describe_heads(attend(*(t.double() for t in rounded))[0])

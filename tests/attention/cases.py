@@ -73,16 +73,11 @@ def build(case: Case, device: str = DEVICE) -> Inputs:
 
     q = normal(case.batch, case.len_q, case.heads_q, case.head_dim).to(dtype)
     k, v = (normal(case.batch, case.len_kv, case.heads_kv, case.head_dim) for _ in "kv")
-    for part, factor in (
-        (0.1, 1.5),
-        (0.35, 2.0),
-        (0.6, 2.5),
-        (0.9, 3.0),
-    ):  # outlier keys, the later the larger
+    # Outlier keys, the later the larger.
+    for part, factor in ((0.1, 1.5), (0.35, 2.0), (0.6, 2.5), (0.9, 3.0)):
         k[:, int(part * case.len_kv) : int(part * case.len_kv) + 1] *= factor
-    v += torch.linspace(
-        -1, 2, case.head_dim, device=device
-    )  # no zero mean: weights that do not sum to 1 show
+    # No zero mean: weights that do not sum to 1 show.
+    v += torch.linspace(-1, 2, case.head_dim, device=device)
     v[:, : case.len_kv // 3] += 1.0  # and parts that differ: averaging them shows
     k, v = k.to(dtype), v.to(dtype)
     lens = None

@@ -34,6 +34,7 @@ SETTINGS = [
     ("decode", 75, "float16", 128, 4, 1),
     ("decode", 75, "float32", 256, 4, 1),
     ("decode", 75, "float16", 64, 4, 1),
+    ("decode", 75, "float16", 256, 4, 1),
     ("attention", 75, "float32", 64, 1, 64),
     ("decode", 80, "bfloat16", 128, 8, 8),
     ("decode", 80, "float32", 128, 4, 1),
@@ -46,6 +47,8 @@ SETTINGS = [
     ("decode", 90, "bfloat16", 128, 4, 1),
     ("decode", 90, "float16", 256, 8, 8),
     ("decode", 90, "float32", 64, 4, 1),
+    ("decode", 90, "bfloat16", 128, 8, 8),
+    ("decode", 100, "bfloat16", 128, 4, 1),
 ]
 
 

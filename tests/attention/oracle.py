@@ -112,9 +112,8 @@ def measure(out: torch.Tensor, lse: torch.Tensor | None, expected: Expected) -> 
 
 
 def _ratio(error: torch.Tensor, size: torch.Tensor | float) -> torch.Tensor:
-    return torch.where(
-        error == 0, 0.0, error / size
-    )  # no error is none, also where nothing is allowed
+    # No error is none, also where nothing is allowed.
+    return torch.where(error == 0, 0.0, error / size)
 
 
 def _largest(x: torch.Tensor) -> float:

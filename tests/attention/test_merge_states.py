@@ -161,9 +161,8 @@ def test_averaging_is_wrong_and_merging_is_not():
     (out, _), outs, lses = whole_and_parts(num_parts=4)
     assert relative_error(sum(outs) / 4, out) > 0.05
     shares = torch.stack(lses).softmax(0).transpose(2, 3)[..., None]
-    assert (
-        relative_error((shares * torch.stack(outs)).sum(0), out) <= 4 * EXACT
-    )  # the same thing said otherwise
+    # the same thing said otherwise
+    assert relative_error((shares * torch.stack(outs)).sum(0), out) <= 4 * EXACT
 
 
 def test_tensors_or_lists_and_the_dtypes_come_back():

@@ -166,3 +166,47 @@ def test_plans_of_strange_shapes():
         plan_splits((1, 2), "H100")
     wide = AttentionShape(heads_q=8, heads_kv=1, len_kv=1000, head_dim=65_536, dtype="float32")
     assert plan_splits(wide, "H100").ranges[-1][1] == 1000
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_combine_splits_refuses_either_partial_that_wants_gradients(which):
+    partials = [torch.zeros(1, 1, 1, 1, 16, device=DEVICE), torch.zeros(1, 1, 1, 1, device=DEVICE)]
+    partials[which].requires_grad_()
+    with pytest.raises(RuntimeError, match="requires_grad=True"):
+        combine_splits(*partials)
+
+
+def test_both_merges_treat_a_negligible_nan_alike():
+    """Only a part without keys (-inf) may hold garbage; a NaN of weight e^-200 is a NaN."""
+    outs = torch.zeros(2, 1, 1, 1, 16, device=DEVICE)
+    outs[1] = float("nan")
+    lses = torch.tensor([0.0, -200.0], device=DEVICE).reshape(2, 1, 1, 1)
+    assert merge_states(outs, lses)[0].isnan().all()
+    assert combine_splits(outs, lses)[0].isnan().all()
+
+
+def test_more_keys_than_a_position_can_count_are_refused():
+    cache = torch.zeros(1, 1, 1, 16, device=DEVICE).expand(1, 2**31, 1, 16)
+    with pytest.raises(ValueError, match="k_cache: got 2147483648 keys, takes at most"):
+        flash_decode(torch.zeros(1, 1, 1, 16, device=DEVICE), cache, cache)
+
+
+def test_numpy_scalars_are_numbers():
+    np = pytest.importorskip("numpy")
+    inputs = build(CASE)
+    expected = flash_decode(inputs.q, inputs.k, inputs.v, cache_seqlens=7, softmax_scale=0.25)
+    scale, length = np.float32(0.25), np.int64(7)
+    out = flash_decode(inputs.q, inputs.k, inputs.v, cache_seqlens=length, softmax_scale=scale)
+    assert torch.equal(out, expected)
+
+
+@pytest.mark.parametrize("stage", STAGES[:2], ids=lambda stage: stage.__name__)
+def test_the_matmul_precision_is_put_back(stage):
+    inputs = build(CASE)
+    torch.set_float32_matmul_precision("medium")
+    try:
+        out, lse = stage(inputs.q, inputs.k, inputs.v, causal=True)
+        assert torch.get_float32_matmul_precision() == "medium"
+    finally:
+        torch.set_float32_matmul_precision("highest")
+    assert_close(out, lse, oracle(inputs.q, inputs.k, inputs.v, causal=True), "medium")

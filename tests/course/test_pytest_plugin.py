@@ -47,7 +47,7 @@ def _pytest(course: Path, *arguments: str) -> tuple[int, str]:
     paths = [str(Path(__file__).resolve().parents[2]), os.environ.get("PYTHONPATH", "")]
     environment = dict(
         os.environ,
-        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",  # the same whether fdlib is installed or not
+        PYTEST_DISABLE_PLUGIN_AUTOLOAD="1",  # the same whatever else is installed
         PYTHONPATH=os.pathsep.join(filter(None, paths)),
     )
     environment.pop("PYTEST_ADDOPTS", None)

@@ -21,7 +21,7 @@ def test_a_failed_exercise() -> None:
         "        out is wrong.\n"
         "        First at head 3.\n"
         "Read: notebooks/05_splits.ipynb. File: /h/ex05_x.py\n"
-        "Same inputs again: .venv/bin/pytest /h/ex05_x.py --seed 42"
+        "Same inputs again: .venv/bin/pytest -p fdlib.course.pytest_plugin /h/ex05_x.py --seed 42"
     )
 
 

@@ -91,9 +91,8 @@ def _idle(module: ModuleType, context: CheckContext) -> None:
     for gpu in GPUS.values():
         sms = gpu.num_sms
         for programs in (1, 8, context.random().randrange(9, sms), sms - 1, sms, sms + 1, 3 * sms):
-            idle = sum(
-                1 for sm in range(sms) if sm >= programs
-            )  # SM i gets program i, if there is one
+            # SM i gets program i, if there is one.
+            idle = sum(1 for sm in range(sms) if sm >= programs)
             _expect(module, "idle_fraction", idle / sms, programs=programs, num_sms=sms)
 
 

@@ -71,9 +71,8 @@ def draw_schedule(
     from matplotlib.patches import Patch
 
     kinds = list(dict.fromkeys(kind for *_, kind in bars))
-    dense = (
-        num_sms > _DENSE
-    )  # thin bars touch and lose their outlines, which would blacken the picture
+    # Thin bars touch and lose their outlines, which would blacken the picture.
+    dense = num_sms > _DENSE
     for index, kind in enumerate(kinds):
         mine = [bar for bar in bars if bar[3] == kind]
         look = series_style(index) | ({"linewidth": 0} if dense else {})

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 __all__ = [
-    "BLACK",
     "BLUE",
     "CYCLE",
     "GREEN",
@@ -35,7 +34,6 @@ __all__ = [
     "series_style",
 ]
 
-BLACK = "#000000"
 ORANGE = "#E69F00"
 SKY = "#56B4E9"
 GREEN = "#009E73"

@@ -41,10 +41,8 @@ def draw_attention_words(
         lines[row] = lines.get(row, "").ljust(column) + text
         if j in order:
             _write_weight(ax, column + len(text) / 2, y + 0.62, weights[j])
-    for (
-        row,
-        line,
-    ) in lines.items():  # a line at once: token by token, rounding to pixels tears words apart
+    # A line at once: token by token, rounding to pixels tears words apart.
+    for row, line in lines.items():
         _write_line(ax, 0, -_LINE * row, line)
     prepare(ax, title)
     right = -0.5 + ax.bbox.width / _character_width(ax)  # one unit of the x axis is one character
