@@ -101,7 +101,7 @@ def record(results: Sequence[NotebookResult], path: Path | str) -> None:
         **machine_facts(),
         "cpus": os.cpu_count(),
         "date": datetime.datetime.now(datetime.timezone.utc).date().isoformat(),
-        "command": " ".join(["fdlib", *sys.argv[1:]]),
+        "command": " ".join(["fdlib", *(Path(word).name for word in sys.argv[1:])]),
         "notebooks": [asdict(result) for result in results],
         "ok": all(result.ok for result in results),
     }

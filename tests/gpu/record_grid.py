@@ -12,6 +12,7 @@ import argparse
 import json
 import multiprocessing
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,8 @@ sys.path[:0] = [str(TESTS.parent), str(TESTS), str(TESTS / "gpu")]
 import grid  # noqa: E402  (found through the path above; imports fdlib before triton)
 from timing import provenance  # noqa: E402
 
-SANITIZER = ["compute-sanitizer", "--tool", "memcheck", "--error-exitcode", "9"]
+SANITIZER = ["compute-sanitizer", "--error-exitcode", "9", "--tool"]
+TOOLS = ("memcheck", "initcheck", "racecheck")
 
 
 def measured(entry: tuple[str, object]) -> dict:
@@ -80,14 +82,28 @@ def print_table(table: list[dict]) -> None:
         )
 
 
-def under_sanitizer(arguments: list[str]) -> int:
-    """This script again, inside compute-sanitizer; no caching allocator, so that every tensor has its own bounds."""
+def under_sanitizer(out: Path, few: int) -> int:
+    """This script again, inside each tool of compute-sanitizer; what each said goes into the record.
+
+    No caching allocator, so that every tensor has its own bounds.
+    """
     if shutil.which(SANITIZER[0]) is None:
         print(f"{SANITIZER[0]} is not on PATH: --few needs it")
         return 2
     environment = {**os.environ, "PYTORCH_NO_CUDA_MEMORY_CACHING": "1"}
-    command = [*SANITIZER, sys.executable, __file__, *arguments, "--inside"]
-    return subprocess.run(command, env=environment).returncode
+    verdicts = {}
+    for tool in TOOLS:
+        inner = [sys.executable, __file__, str(out), "--few", str(few), "--inside"]
+        done = subprocess.run(
+            [*SANITIZER, tool, *inner], env=environment, capture_output=True, text=True
+        )
+        said = re.findall(r"=+ (.*SUMMARY: .*)", done.stdout)
+        verdicts[tool] = {"exit_code": done.returncode, "said": said}
+        print(done.stdout[-700:], tool, verdicts[tool], sep="\n", flush=True)
+    record = json.loads(out.read_text(encoding="utf-8"))
+    record |= {"command": provenance()["command"], "compute_sanitizer": verdicts}
+    out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    return max(verdict["exit_code"] for verdict in verdicts.values())
 
 
 def main() -> int:
@@ -100,15 +116,14 @@ def main() -> int:
     parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.few and not options.inside:
-        return under_sanitizer(sys.argv[1:])
+        return under_sanitizer(options.out, options.few)
     entries = grid.few(options.few) if options.few else grid.GRID
     rows = run_all(entries, 1 if options.few else options.jobs)
     table = summary(rows)
     print_table(table)
     for row in filter(failed, rows):
         print("FAILED", row)
-    tool = {"tool": " ".join(SANITIZER)} if options.inside else {}
-    record = {**provenance(), **tool, "cases": len(rows), "summary": table, "rows": rows}
+    record = {**provenance(), "cases": len(rows), "summary": table, "rows": rows}
     options.out.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return int(any(map(failed, rows)))
 

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 
 import torch
 import triton
@@ -96,5 +97,5 @@ def provenance() -> dict[str, str]:
         "triton": triton.__version__,
         "python": platform.python_version(),
         "date": datetime.date.today().isoformat(),
-        "command": "python " + " ".join(sys.argv),
+        "command": "python tests/gpu/" + " ".join(Path(word).name for word in sys.argv),
     }
