@@ -58,8 +58,8 @@ def intensity(batch, heads_q, heads_kv, len_q, len_kv, head_dim, element_bytes=2
     """Operations per byte of memory traffic, if q, k and v are read once and out is written once."""
     # >>> write: operations per byte
     q_bytes = batch * heads_q * len_q * head_dim * element_bytes
-    # out is as large as q
-    traffic = 2 * q_bytes + kv_bytes(batch, heads_kv, len_kv, head_dim, element_bytes)
+    kv_read = kv_bytes(batch, heads_kv, len_kv, head_dim, element_bytes)
+    traffic = q_bytes + kv_read + q_bytes  # out is as large as q
     per_byte = flops(batch, heads_q, len_q, len_kv, head_dim) / traffic
     # <<<
     return per_byte

@@ -122,3 +122,16 @@ def test_every_record_says_where_and_when():
         assert {"gpu", "torch", "triton", "python", "date", "command"} <= set(
             load_recorded(name)
         ), name
+
+
+def test_the_sanitizer_found_nothing():
+    verdicts = load_recorded("h200_sanitizer")["compute_sanitizer"]
+    assert {"memcheck", "initcheck"} <= set(verdicts)
+    for verdict in verdicts.values():
+        assert verdict["exit_code"] == 0
+        assert "0 errors" in verdict["said"][0] or "0 hazards" in verdict["said"][0]
+
+
+def test_no_record_names_a_machines_path():
+    for name in recorded_names():
+        assert " /" not in load_recorded(name)["command"]

@@ -61,7 +61,7 @@ WRONG = r"""# exercise, the first check that fails, what is wrong: edits
 4 kv-bytes V forgotten: 2 * batch * heads_kv | batch * heads_kv
 4 flops one product: 2 * (2 * batch | (2 * batch
 4 intensity H_q for H_kv: kv_bytes(batch, heads_kv | kv_bytes(batch, heads_q
-4 intensity out forgotten: element_bytes) + q_bytes | element_bytes)
+4 intensity out forgotten: kv_read + q_bytes | kv_read
 4 time GiB: 1e9 | 2**30
 4 time all SMs: 1e9 * busy_share | 1e9
 4 splits floor: -(-num_sms // (batch * heads_q)) | max(1, num_sms // (batch * heads_q))

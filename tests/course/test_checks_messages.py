@@ -43,7 +43,7 @@ def test_a_function_built_on_a_wrong_one_says_so() -> None:
     assert message.endswith(end)
     source = edited(4, "min(programs, num_sms) | programs")
     assert "decode_time_us uses idle_fraction" in _outcome(4, "time", source, 0)
-    source = edited(4, "element_bytes) + q_bytes | element_bytes)")
+    source = edited(4, "kv_read + q_bytes | kv_read")
     assert "uses" not in _outcome(4, "intensity", source, 0)
 
 
