@@ -13,6 +13,7 @@ from typing import Any
 from fdlib.course.loader import location
 from fdlib.course.printed import marker, split
 from fdlib.course.process import Ended
+from fdlib.course.regions import Region, RegionError, left_placeholder, regions
 from fdlib.course.verdict import CheckResult, State, Verdict
 
 __all__ = ["Run", "judge"]
@@ -33,6 +34,33 @@ def judge(verdict: Verdict, source: str, run: Run) -> Verdict:
 
     Raises `RuntimeError` if the worker did not come to the point of reading the learner's file.
     """
+    verdict = _judge(verdict, source, run)
+    try:
+        found = regions(source)
+    except RegionError:
+        found = []
+    return replace(verdict, checks=tuple(_placed(check, found) for check in verdict.checks))
+
+
+def _placed(check: CheckResult, found: list[Region]) -> CheckResult:
+    """An error with the region that its line is in, and with none if that one is to be written."""
+    if check.outcome != "error":
+        return check
+    for region in found:
+        if check.message == f"The region {region.name!r} is still empty.":
+            where = left_placeholder(region)
+            message = (
+                f"The region {region.name!r}: your code is there, but the placeholder line is "
+                f"still {where} it: delete that line."
+            )
+            return replace(check, message=message if where else check.message, region="")
+    match = re.match(r"[^:]+:(\d+): ", check.location)
+    at = int(match[1]) if match else 0
+    names = [region.name for region in found if region.start_line <= at <= region.end_line]
+    return replace(check, region="".join(names))
+
+
+def _judge(verdict: Verdict, source: str, run: Run) -> Verdict:
     events = list(_events(run.results, run.request["word"]))
     by_kind = {event["event"]: event for event in events}
     output, by_check = split(run.ended.output, run.request["mark"])

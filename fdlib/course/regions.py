@@ -24,6 +24,7 @@ __all__ = [
     "skeleton",
     "empty_regions",
     "is_not_started",
+    "left_placeholder",
     "outside",
 ]
 
@@ -162,6 +163,15 @@ def empty_regions(source: str) -> tuple[str, ...]:
         matches = (_PLACEHOLDER.fullmatch(line) for line in source.split("\n"))
         return tuple(match["name"] for match in matches if match)
     return tuple(region.name for region in found if _is_empty(region.body.split("\n")))
+
+
+def left_placeholder(region: Region) -> str:
+    """Where a placeholder stands beside code: "above" or "below" it; "" if there are not both."""
+    code = [line for line in region.body.split("\n") if _is_code(line)]
+    at = [bool(_PLACEHOLDER.fullmatch(line)) for line in code]
+    if all(at) or not any(at):
+        return ""
+    return "above" if at[0] else "below"
 
 
 def is_not_started(source: str) -> bool:

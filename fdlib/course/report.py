@@ -96,11 +96,13 @@ def _check_lines(check: CheckResult, indent: str) -> list[str]:
 
 
 def _printed_lines(verdict: Verdict, checks: tuple[CheckResult, ...]) -> list[str]:
-    """The first lines of what was printed, by check, and how much is not shown."""
+    """The first lines of what was printed, of a failing check first, and how much is not shown."""
     inside = sum(len(check.output) for check in verdict.checks)
     loading = verdict.output[: len(verdict.output) - inside]
-    parts = [("while it was loaded", loading)]
-    parts += [(f"in the check {check.name!r}", check.output) for check in checks]
+    parts = [(f'in the check "{check.title}"', check.output) for check in checks]
+    failing = [i for i, check in enumerate(checks) if check.outcome in {"failed", "error"}]
+    first = [parts.pop(failing[0])] if failing else []
+    parts = [*first, ("while it was loaded", loading), *parts]
     lines: list[str] = []
     left, total = _OUTPUT_LINES, 0
     for where, text in parts:

@@ -32,7 +32,7 @@ class CheckResult:
     location: str = ""
     seconds: float = 0.0
     read: str = ""  # section of the notebook to read, as `Check.read` has it
-    region: str = ""  # the region of the file that it checks, if it is one
+    region: str = ""  # the one region that it checks; of an error, the one that its line is in
     output: str = ""  # what was printed while it ran
 
 

@@ -109,6 +109,10 @@ def test_a_constant_factor_is_named() -> None:
     half = expected.clone()
     half[0] = 0
     assert "Every wrong value is 0." in _message(half, expected)
+    few = expected.clone()
+    few.flatten()[:2] *= 2
+    for wrong in (few, expected * 1.05, expected * torch.linspace(2, 2.01, 24).view(2, 3, 4)):
+        assert "Every" not in _message(wrong, expected)
     assert "Every" not in _message(expected + 1, expected)
 
 
@@ -165,3 +169,10 @@ def test_unequal_plain_values_say_how(actual: Any, expected: Any, message: str) 
     with pytest.raises(Mismatch) as error:
         expect_equal(actual, expected, what="grid", case="batch 1")
     assert str(error.value) == f"grid is wrong for batch 1: {message}"
+
+
+def test_a_hint_about_nan_is_given_for_nan_alone() -> None:
+    actual = _expected() + 1
+    assert "(NaN)" not in _message(actual, _expected(), if_nan=" (NaN)")
+    actual[0, 0, 0] = math.nan
+    assert "(NaN): 1 of 24" in _message(actual, _expected(), if_nan=" (NaN)")

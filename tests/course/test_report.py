@@ -83,16 +83,17 @@ def test_what_was_printed_is_shown_shortened() -> None:
     output = "loading\n" + said.output
     verdict = replace(FAILED, checks=(RIGHT, said), output=output, output_bytes=1000, notes=notes)
     for text in (render(verdict), render_check(verdict, "b")):
-        assert "It printed while it was loaded:\n    loading\n" in text
-        assert "It printed in the check 'b':\n    hello\n" in text
-        assert text.count("hello") == 14
+        assert 'It printed in the check "The second thing.":\n    hello\n' in text
+        assert text.count("hello") == 15
         assert "(26 more lines)" in text
         assert "the last 752 of 1,000 bytes are gone" in text
         assert "It left processes running." in text
     assert "hello" not in render_check(
         replace(verdict, checks=(WRONG, replace(said, name="c"))), "b"
     )
-    assert "hello" in render(replace(verdict, state="passed"))
+    fine = replace(verdict, state="passed", checks=(RIGHT, replace(said, outcome="passed")))
+    assert "It printed while it was loaded:\n    loading\n" in render(fine)
+    assert render(fine).count("hello") == 14
     long = replace(FAILED, output="x" * 500, output_bytes=500)
     assert "x" * 200 + " (300 more characters)\n" in render(long)
 

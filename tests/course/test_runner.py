@@ -55,6 +55,22 @@ def test_an_exception_is_an_error_with_the_learners_line(toy: Toy) -> None:
     assert result.location == "ex91_toy_sum.py:17: return total(values) / 0"
 
 
+def test_an_error_names_the_region_that_its_line_is_in(toy: Toy) -> None:
+    result = _check(toy(divide="    return total(values) / 0\n")).result("mean")
+    assert result.region == "divide"
+    empty = _check(toy(divide='    raise NotImplementedError("write: divide")\n'))
+    assert empty.result("mean").region == ""
+    path = toy()
+    path.write_text(path.read_text().replace("result = 0", "result = 1 / 0"))
+    assert _check(path).result("total").region == ""
+
+
+def test_a_placeholder_below_code_is_to_be_deleted(toy: Toy) -> None:
+    left = '    total(values)\n    raise NotImplementedError("write: divide")\n'
+    message = _check(toy(divide=left)).result("mean").message
+    assert "'divide': your code is there, but the placeholder line is still below it" in message
+
+
 def test_seeds_are_fresh_unless_given(toy: Toy) -> None:
     assert _check(toy()).seed != _check(toy()).seed
 

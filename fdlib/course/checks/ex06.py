@@ -207,14 +207,14 @@ CHECKS = (
         "The kernel combines any number of parts.",
         2,
         _combine,
-        read="The derivation, step by step",
+        read="The Triton that exercise 06 needs",
     ),
     Check(
         "combine-extremes",
         "The kernel survives large LSEs and parts without keys.",
         2,
         _combine_extremes,
-        read="What can go wrong",
+        read="The Triton that exercise 06 needs",
     ),
     Check(
         "flash-decode",
