@@ -171,13 +171,6 @@ def test_missing_and_folder(toy: Toy, tmp_path: Path) -> None:
     assert "is a folder" in verdict.message or sys.platform == "win32"
 
 
-def test_a_file_beside_it_shadows_nothing(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = toy()
-    (path.parent / "random.py").write_text("raise SystemExit\n")
-    monkeypatch.chdir(path.parent)
-    assert _check(path).state == "passed"
-
-
 def test_by_number_with_another_file(toy: Toy, tmp_path: Path) -> None:
     other = toy().rename(tmp_path / "handed_in.py")
     assert check(91, path=other, time_limit_s=LIMIT_S).passed

@@ -194,3 +194,10 @@ def test_an_interrupt_ends_the_group(toy: Toy, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         check(path, time_limit_s=20)
     assert not _is_running(int(note.read_text()))
+
+
+def test_a_file_beside_it_shadows_nothing(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = toy()
+    (path.parent / "random.py").write_text("raise SystemExit\n")
+    monkeypatch.chdir(path.parent)
+    assert _check(path).state == "passed"
