@@ -86,9 +86,9 @@ def combine_splits(
     """
     for name, x, dims in (("out_partial", out_partial, 5), ("lse_partial", lse_partial, 4)):
         check_tensor(name, x)
-        check_memory(name, x)
         _check_partial(name, x, dims)
     check_for_kernel("out_partial", out_partial)
+    check_memory("lse_partial", lse_partial)
     num_splits, batch, len_q, heads_q, head_dim = out_partial.shape
     fitting = (num_splits, batch, heads_q, len_q)
     if tuple(lse_partial.shape) != fitting:

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -11,44 +10,27 @@ import fdlib.course.checks
 from fdlib.course import catalogue, runner
 from fdlib.course.regions import skeleton
 from fdlib.course.runner import check
-from fdlib.course.verdict import Verdict
 
 from .test_regions import KERNEL
-from .toy import SOLUTION
-
-Toy = Callable[..., Path]
-posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups")
-LIMIT_S = 3.0
-
-
-def _check(path: Path, **options: int) -> Verdict:
-    before = path.read_bytes()
-    verdict = check(path, time_limit_s=LIMIT_S, **options)
-    assert path.read_bytes() == before
-    assert Verdict.from_dict(verdict.to_dict()) == verdict
-    return verdict
-
-
-def _outcomes(verdict: Verdict) -> list[str]:
-    return [result.outcome for result in verdict.checks]
+from .toy import LIMIT_S, SOLUTION, Toy, grade, outcomes
 
 
 def test_a_right_answer_passes(toy: Toy) -> None:
-    verdict = _check(toy(), seed=5)
+    verdict = grade(toy(), seed=5)
     assert (verdict.state, verdict.points, verdict.max_points) == ("passed", 6, 6)
     assert (verdict.seed, verdict.passed, verdict.notes) == (5, True, ())
     assert verdict.mode
 
 
 def test_a_wrong_answer_fails_with_the_values(toy: Toy) -> None:
-    verdict = _check(toy(divide="    return total(values)\n"))
+    verdict = grade(toy(divide="    return total(values)\n"))
     assert (verdict.state, verdict.points) == ("failed", 4)
-    assert _outcomes(verdict) == ["passed", "failed", "passed"]
+    assert outcomes(verdict) == ["passed", "failed", "passed"]
     assert verdict.result("mean").message == "mean is wrong for 3 values: got 9, expected 3."
 
 
 def test_an_exception_is_an_error_with_the_learners_line(toy: Toy) -> None:
-    verdict = _check(toy(divide="    return total(values) / 0\n"))
+    verdict = grade(toy(divide="    return total(values) / 0\n"))
     assert verdict.state == "failed"
     result = verdict.result("mean")
     assert (result.outcome, result.message) == ("error", "ZeroDivisionError: division by zero")
@@ -56,45 +38,45 @@ def test_an_exception_is_an_error_with_the_learners_line(toy: Toy) -> None:
 
 
 def test_an_error_names_the_region_that_its_line_is_in(toy: Toy) -> None:
-    result = _check(toy(divide="    return total(values) / 0\n")).result("mean")
+    result = grade(toy(divide="    return total(values) / 0\n")).result("mean")
     assert result.region == "divide"
-    empty = _check(toy(divide='    raise NotImplementedError("write: divide")\n'))
+    empty = grade(toy(divide='    raise NotImplementedError("write: divide")\n'))
     assert empty.result("mean").region == ""
     path = toy()
     path.write_text(path.read_text().replace("result = 0", "result = 1 / 0"))
-    assert _check(path).result("total").region == ""
+    assert grade(path).result("total").region == ""
 
 
 def test_a_placeholder_below_code_is_to_be_deleted(toy: Toy) -> None:
     left = '    total(values)\n    raise NotImplementedError("write: divide")\n'
-    message = _check(toy(divide=left)).result("mean").message
+    message = grade(toy(divide=left)).result("mean").message
     assert "'divide': your code is there, but the placeholder line is still below it" in message
 
 
 def test_seeds_are_fresh_unless_given(toy: Toy) -> None:
-    assert _check(toy()).seed != _check(toy()).seed
+    assert grade(toy()).seed != grade(toy()).seed
 
 
 def test_not_started_runs_nothing(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(runner, "run_group", None)
-    verdict = _check(toy(skeleton(SOLUTION)))
+    verdict = grade(toy(skeleton(SOLUTION)))
     assert (verdict.state, verdict.points, verdict.max_points) == ("not started", 0, 6)
     assert verdict.empty == ("add the value", "divide")
 
 
 def test_unfinished_runs_what_can_run(toy: Toy) -> None:
-    verdict = _check(toy(divide='    raise NotImplementedError("write: divide")\n'))
+    verdict = grade(toy(divide='    raise NotImplementedError("write: divide")\n'))
     assert (verdict.state, verdict.empty, verdict.points) == ("unfinished", ("divide",), 4)
     assert verdict.result("mean").message == "The region 'divide' is still empty."
 
 
 def test_all_checks_passed_is_passed_whatever_placeholder_is_left(toy: Toy) -> None:
     left = '    if False:\n        raise NotImplementedError("write: divide")\n'
-    verdict = _check(toy(divide=left + "    return total(values) / len(values)\n"))
+    verdict = grade(toy(divide=left + "    return total(values) / len(values)\n"))
     assert (verdict.state, verdict.empty) == ("passed", ())
     left_too = '        if False:\n            raise NotImplementedError("write: add the value")\n'
     both = {"add": left_too + "        result += value\n", "divide": left + "    return 3.0\n"}
-    assert _check(toy(**both)).state == "passed"
+    assert grade(toy(**both)).state == "passed"
 
 
 @pytest.mark.parametrize(
@@ -115,7 +97,7 @@ def test_a_file_that_changes_itself_is_noted(toy: Toy, code: str, note: str) -> 
 def test_what_is_printed_belongs_to_its_check(toy: Toy) -> None:
     path = toy(divide="    print('in mean')\n    return 3.0\n")
     path.write_text("print('loading')\n" + path.read_text())
-    verdict = _check(path)
+    verdict = grade(path)
     assert verdict.output == "loading\nin mean\n"
     assert [result.output for result in verdict.checks] == ["", "in mean\n", ""]
     assert verdict.output_bytes == len(verdict.output)
@@ -130,11 +112,11 @@ def test_results_without_the_word_of_the_run_do_not_count(toy: Toy) -> None:
         "    assert not glob.glob(tempfile.gettempdir() + '/fdlib-*/request.json')\n"
         "    return 0\n"
     )
-    assert _check(toy(divide=code)).result("mean").outcome != "passed"
+    assert grade(toy(divide=code)).result("mean").outcome != "passed"
 
 
 def test_damaged_markers_are_noted_and_the_code_is_graded(toy: Toy) -> None:
-    verdict = _check(toy(SOLUTION.replace("# <<<", "", 1)))
+    verdict = grade(toy(SOLUTION.replace("# <<<", "", 1)))
     assert verdict.state == "passed"
     assert "markers of the regions are damaged (line 16:" in verdict.notes[0]
 
@@ -148,17 +130,17 @@ def test_damaged_markers_are_noted_and_the_code_is_graded(toy: Toy) -> None:
     ],
 )
 def test_does_not_import(toy: Toy, text: str, message: str, where: str) -> None:
-    verdict = _check(toy(text))
+    verdict = grade(toy(text))
     assert verdict.state == "does not import"
     assert message in verdict.message
     assert verdict.location.startswith(where)
-    assert _outcomes(verdict) == ["not run"] * 3
+    assert outcomes(verdict) == ["not run"] * 3
 
 
 def test_a_file_that_is_not_text_does_not_import(toy: Toy) -> None:
     path = toy()
     path.write_bytes("# Größe".encode("latin-1"))
-    verdict = _check(path)
+    verdict = grade(path)
     assert (verdict.state, "not UTF-8" in verdict.message) == ("does not import", True)
 
 

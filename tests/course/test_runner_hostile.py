@@ -6,42 +6,27 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from fdlib.course.runner import check
-from fdlib.course.verdict import Verdict
 
-Toy = Callable[..., Path]
-posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups")
+from .toy import Toy, grade, outcomes, posix_only
+
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="a subreaper")
-LIMIT_S = 3.0
 LEFT = "It left processes running; they were ended."
 
 
-def _check(path: Path, **options: int) -> Verdict:
-    before = path.read_bytes()
-    verdict = check(path, time_limit_s=LIMIT_S, **options)
-    assert path.read_bytes() == before
-    assert Verdict.from_dict(verdict.to_dict()) == verdict
-    return verdict
-
-
-def _outcomes(verdict: Verdict) -> list[str]:
-    return [result.outcome for result in verdict.checks]
-
-
 def test_sys_exit_is_an_error_and_the_run_goes_on(toy: Toy) -> None:
-    verdict = _check(toy(divide="    import sys; sys.exit(0)\n"))
-    assert _outcomes(verdict) == ["passed", "error", "passed"]
+    verdict = grade(toy(divide="    import sys; sys.exit(0)\n"))
+    assert outcomes(verdict) == ["passed", "error", "passed"]
     assert verdict.result("mean").message == "It called sys.exit(0)."
 
 
 def test_infinite_recursion_is_an_error_and_the_run_goes_on(toy: Toy) -> None:
-    verdict = _check(toy(divide="    return mean(values)\n"))
-    assert _outcomes(verdict) == ["passed", "error", "passed"]
+    verdict = grade(toy(divide="    return mean(values)\n"))
+    assert outcomes(verdict) == ["passed", "error", "passed"]
     assert "RecursionError" in verdict.result("mean").message
 
 
@@ -54,33 +39,33 @@ def test_infinite_recursion_is_an_error_and_the_run_goes_on(toy: Toy) -> None:
     ],
 )
 def test_a_crash_keeps_what_came_before(toy: Toy, code: str, reason: str) -> None:
-    verdict = _check(toy(divide=f"    {code}\n"))
+    verdict = grade(toy(divide=f"    {code}\n"))
     assert (verdict.state, verdict.points) == ("crashed", 3)
     assert f"The process ended: {reason}" in verdict.message
     assert verdict.message.endswith(", in the check 'mean'.")
-    assert _outcomes(verdict) == ["passed", "error", "not run"]
+    assert outcomes(verdict) == ["passed", "error", "not run"]
     if reason == "SIGSEGV":
         assert verdict.location == f"ex91_toy_sum.py:17: {code}"
 
 
 def test_a_crash_while_loading(toy: Toy) -> None:
-    verdict = _check(toy("import os\nos._exit(3)\n"))
+    verdict = grade(toy("import os\nos._exit(3)\n"))
     assert verdict.state == "crashed"
     assert verdict.message == "The process ended: exit status 3, while the file was loaded."
 
 
 def test_an_endless_loop_is_ended_and_its_line_named(toy: Toy) -> None:
-    verdict = _check(toy(divide="    while True:\n        pass\n"))
+    verdict = grade(toy(divide="    while True:\n        pass\n"))
     assert (verdict.state, verdict.points) == ("timed out", 3)
     assert verdict.message == "It was still running after 3 s, in the check 'mean'."
     assert verdict.location.startswith(("ex91_toy_sum.py:17: while", "ex91_toy_sum.py:18: pass"))
-    assert _outcomes(verdict) == ["passed", "error", "not run"]
+    assert outcomes(verdict) == ["passed", "error", "not run"]
 
 
 @posix_only
 def test_a_file_that_stops_the_inner_clock_is_killed_from_outside(toy: Toy) -> None:
     code = "    import faulthandler\n    faulthandler.cancel_dump_traceback_later()\n"
-    verdict = _check(toy(divide=f"{code}    while True: pass\n"))
+    verdict = grade(toy(divide=f"{code}    while True: pass\n"))
     assert (verdict.state, verdict.points, verdict.seconds < 6) == ("timed out", 3, True)
 
 
@@ -92,7 +77,7 @@ def test_processes_left_behind_are_ended_and_noted(toy: Toy, tmp_path: Path) -> 
         "    child = subprocess.Popen(['sleep', '600'])\n"
         f"    open({str(note)!r}, 'w').write(str(child.pid))\n"
     )
-    verdict = _check(toy(divide=code + "    return total(values) / len(values)\n"))
+    verdict = grade(toy(divide=code + "    return total(values) / len(values)\n"))
     assert verdict.state == "passed"
     assert verdict.notes == (LEFT,)
     assert not _is_running(int(note.read_text()))
@@ -109,7 +94,7 @@ def test_a_child_in_a_session_of_its_own_is_ended_too(toy: Toy, tmp_path: Path) 
         f"    open({str(note)!r}, 'wb').write(made.stdout)\n"
     )
     code = code.replace('["sleep", "600"]', '["sleep", "600"], stdout=2, env={}')
-    verdict = _check(toy(divide=code + "    return 3.0\n"))
+    verdict = grade(toy(divide=code + "    return 3.0\n"))
     assert (verdict.state, verdict.notes) == ("passed", (LEFT,))
     assert not _is_running(int(note.read_text()))
 
@@ -140,8 +125,8 @@ def test_the_worker_ends_with_whoever_asked(toy: Toy, tmp_path: Path, name: str)
 @posix_only
 def test_a_forked_copy_does_not_answer_as_well(toy: Toy) -> None:
     code = "    import os\n    os.fork()\n    return total(values) / len(values)\n"
-    verdict = _check(toy(divide=code))
-    assert _outcomes(verdict) == ["passed"] * 3
+    verdict = grade(toy(divide=code))
+    assert outcomes(verdict) == ["passed"] * 3
 
 
 def _is_running(process: int) -> bool:
@@ -158,7 +143,7 @@ def _is_running(process: int) -> bool:
 
 
 def test_megabytes_of_output_are_cut(toy: Toy) -> None:
-    verdict = _check(toy(divide="    print('x' * 4_000_000)\n" + "    return 3.0\n"))
+    verdict = grade(toy(divide="    print('x' * 4_000_000)\n" + "    return 3.0\n"))
     assert verdict.state == "passed"
     assert len(verdict.output) < 20_000
     assert verdict.output_bytes == 4_000_001
@@ -168,18 +153,18 @@ def test_output_does_not_disturb_the_results(toy: Toy) -> None:
     code = (
         '    import sys\n    print(\'{"event": "done"}\', file=sys.stderr)\n    sys.stdout = None\n'
     )
-    verdict = _check(toy(divide=code + "    return 3.0\n"))
+    verdict = grade(toy(divide=code + "    return 3.0\n"))
     assert (verdict.state, verdict.output) == ("passed", '{"event": "done"}\n')
 
 
 @posix_only
 def test_closed_descriptors_do_not_disturb_the_results(toy: Toy) -> None:
-    verdict = _check(toy(divide="    import os; os.closerange(0, 100)\n    return 3.0\n"))
-    assert _outcomes(verdict) == ["passed"] * 3
+    verdict = grade(toy(divide="    import os; os.closerange(0, 100)\n    return 3.0\n"))
+    assert outcomes(verdict) == ["passed"] * 3
 
 
 def test_input_is_not_waited_for(toy: Toy) -> None:
-    verdict = _check(toy(divide="    return float(input())\n"))
+    verdict = grade(toy(divide="    return float(input())\n"))
     assert "EOFError" in verdict.result("mean").message
 
 
@@ -200,4 +185,4 @@ def test_a_file_beside_it_shadows_nothing(toy: Toy, monkeypatch: pytest.MonkeyPa
     path = toy()
     (path.parent / "random.py").write_text("raise SystemExit\n")
     monkeypatch.chdir(path.parent)
-    assert _check(path).state == "passed"
+    assert grade(path).state == "passed"

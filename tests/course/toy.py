@@ -1,8 +1,20 @@
-"""A toy exercise, number 91, that needs no torch; `conftest.py` registers it."""
+"""A toy exercise, number 91, that needs no torch; `conftest.py` registers it. And how tests grade it."""
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
 from fdlib.course.catalogue import Exercise
+from fdlib.course.runner import check
+from fdlib.course.verdict import Verdict
+
+Toy = Callable[..., Path]  # the fixture: writes the exercise's file
+posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups")
+LIMIT_S = 3.0
 
 SOLUTION = '''\
 """Add and average: read the docstrings, write between the markers."""
@@ -53,3 +65,16 @@ CHECKS = (
 TOY = Exercise(91, "toy_sum", "Add and average", "91_toy", "python", 5, 1)
 TOY_NAME = "ex91_toy_sum.py"
 ADD, DIVIDE = "        result += value\n", "    return total(values) / len(values)\n"
+
+
+def grade(path: Path, **options: int) -> Verdict:
+    """The verdict on a file, which the check must leave as it was."""
+    before = path.read_bytes()
+    verdict = check(path, time_limit_s=LIMIT_S, **options)
+    assert path.read_bytes() == before
+    assert Verdict.from_dict(verdict.to_dict()) == verdict
+    return verdict
+
+
+def outcomes(verdict: Verdict) -> list[str]:
+    return [result.outcome for result in verdict.checks]
