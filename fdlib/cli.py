@@ -87,11 +87,12 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from fdlib.course import report, runner
+    from fdlib.course.grading import runner
+    from fdlib.course.reports import text
 
     seed = {} if options.seed is None else {"seed": options.seed}
     verdict = runner.check(options.number, **seed)
-    print(report.render(verdict))
+    print(text.render(verdict))
     return 0 if verdict.passed else 1
 
 

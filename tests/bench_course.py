@@ -17,7 +17,10 @@ from pathlib import Path
 from fdlib.course.catalogue import EXERCISES, solution_path
 
 ROOT = Path(__file__).resolve().parents[1]
-GRADE = "import sys; from fdlib.course.runner import check; print(check(int(sys.argv[1]), path=sys.argv[2]).state)"
+GRADE = (
+    "import sys; from fdlib.course.grading.runner import check; "
+    "print(check(int(sys.argv[1]), path=sys.argv[2]).state)"
+)
 
 
 def seconds(*arguments: str) -> tuple[float, str]:

@@ -60,8 +60,8 @@ def test_check_passes_number_and_seed(monkeypatch, capsys, passed):
         asked.append((number, options))
         return SimpleNamespace(passed=passed)
 
-    monkeypatch.setattr("fdlib.course.runner.check", check)
-    monkeypatch.setattr("fdlib.course.report.render", lambda _: "verdict")
+    monkeypatch.setattr("fdlib.course.grading.runner.check", check)
+    monkeypatch.setattr("fdlib.course.reports.text.render", lambda _: "verdict")
     assert cli.main(["check", "5", "--seed", "7"]) == (0 if passed else 1)
     assert cli.main(["check", "5"]) == (0 if passed else 1)
     assert asked == [(5, {"seed": 7}), (5, {})]
@@ -85,7 +85,7 @@ def test_check_of_an_unknown_exercise(capsys):
 @pytest.mark.parametrize(
     ("argv", "function"),
     [
-        (["check", "5"], "fdlib.course.runner.check"),
+        (["check", "5"], "fdlib.course.grading.runner.check"),
         (["exercises", "build"], "fdlib.course.build.build"),
         (["course"], "fdlib.course.notebooks.run_course"),
         (["doctor"], "fdlib.doctor.examine"),

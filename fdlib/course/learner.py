@@ -6,7 +6,7 @@ from pathlib import Path
 from types import ModuleType
 
 from fdlib.course.catalogue import exercise_path, find
-from fdlib.course.loader import explain, load_module, read_source
+from fdlib.course.grading.loader import explain, load_module, read_source
 from fdlib.course.regions import empty_regions, is_not_started
 
 __all__ = ["check", "load"]
@@ -14,8 +14,8 @@ __all__ = ["check", "load"]
 
 def check(number: int, *, path: str | Path | None = None, seed: int | None = None) -> None:
     """Check an exercise and print the verdict."""
-    from fdlib.course.report import render
-    from fdlib.course.runner import check as run_check
+    from fdlib.course.grading.runner import check as run_check
+    from fdlib.course.reports.text import render
 
     print(render(run_check(number, path=path, seed=seed)))
 

@@ -17,7 +17,7 @@ import pytest
 
 if TYPE_CHECKING:
     from fdlib.course.catalogue import Exercise
-    from fdlib.course.verdict import Verdict
+    from fdlib.course.grading.verdict import Verdict
 
 __all__ = ["CheckFailed", "ExercisesFolder", "ExerciseFile", "CheckItem", "MissingFile"]
 
@@ -47,7 +47,7 @@ def pytest_configure_node(node: Any) -> None:
 
 
 def _seed(config: pytest.Config) -> int:
-    from fdlib.course.runner import new_seed
+    from fdlib.course.grading.runner import new_seed
 
     if _SEED not in config.stash:
         given = getattr(config, "workerinput", {}).get("fdlib_seed", config.option.fdlib_seed)
@@ -128,7 +128,7 @@ class ExerciseFile(pytest.File):
 
     def verdict(self) -> Verdict:
         """The verdict on this file, from one run of it in this process of pytest."""
-        from fdlib.course.runner import check
+        from fdlib.course.grading.runner import check
 
         verdicts = self.config.stash[_VERDICTS]
         key = str(self.path)
@@ -154,7 +154,7 @@ class CheckItem(pytest.Item):
     parent: ExerciseFile
 
     def runtest(self) -> None:
-        from fdlib.course.report import render, render_check
+        from fdlib.course.reports.text import render, render_check
 
         verdict = self.parent.verdict()
         if isinstance(self.parent, MissingFile):
@@ -196,8 +196,8 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    from fdlib.course.scores import score_table
-    from fdlib.course.verdict import Verdict
+    from fdlib.course.grading.verdict import Verdict
+    from fdlib.course.reports.scores import score_table
 
     scores: dict[str, Verdict] = {}
     for reports in terminalreporter.stats.values():

@@ -16,9 +16,9 @@ import pytest
 from fdlib import device
 from fdlib.course.catalogue import EXERCISES, Exercise, find, solution_path
 from fdlib.course.checks import Check, CheckContext, load_checks, validate
-from fdlib.course.loader import load_module
+from fdlib.course.grading.loader import load_module
+from fdlib.course.grading.runner import check
 from fdlib.course.regions import outside, regions, skeleton
-from fdlib.course.runner import check
 
 WRONG = r"""# exercise, the first check that fails, what is wrong: edits
 1 one-key scale missing: / math.sqrt(head_dim) |

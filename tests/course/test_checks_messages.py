@@ -11,7 +11,7 @@ import pytest
 from fdlib import device
 from fdlib.course.catalogue import EXERCISES, Exercise, course_root, find, solution_path
 from fdlib.course.checks import CheckContext, load_checks
-from fdlib.course.compare import Mismatch
+from fdlib.course.grading.compare import Mismatch
 from fdlib.course.regions import regions
 
 from .test_checks import edited, load_text

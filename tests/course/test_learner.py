@@ -45,7 +45,7 @@ def test_check_prints_the_verdict(toy: Toy, capsys: pytest.CaptureFixture[str]) 
 def test_importing_the_course_imports_no_torch() -> None:
     code = (
         "import sys, fdlib.course; fdlib.course.load; import fdlib.course.pytest_plugin;"
-        "import fdlib.course.runner;"
+        "import fdlib.course.grading.runner;"
         "assert not {'torch', 'triton', 'numpy', 'matplotlib'} & set(sys.modules)"
     )
     root = Path(__file__).resolve().parents[2]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fdlib.course.loader import explain, load_module, read_source
+from fdlib.course.grading.loader import explain, load_module, read_source
 
 
 def _explain(tmp_path: Path, source: str) -> tuple[str, str]:

@@ -2,9 +2,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fdlib.course.report import render, render_check
-from fdlib.course.scores import score_table
-from fdlib.course.verdict import CheckResult, Verdict
+from fdlib.course.grading.verdict import CheckResult, Verdict
+from fdlib.course.reports.scores import score_table
+from fdlib.course.reports.text import render, render_check
 
 RIGHT = CheckResult("a", "The first thing.", 3, "passed")
 WRONG = CheckResult("b", "The second thing.", 2, "failed", "out is wrong.\nFirst at head 3.")

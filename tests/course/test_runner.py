@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 
 import fdlib.course.checks
-from fdlib.course import catalogue, runner
+from fdlib.course import catalogue
+from fdlib.course.grading import runner
+from fdlib.course.grading.runner import check
 from fdlib.course.regions import skeleton
-from fdlib.course.runner import check
 
 from .test_regions import KERNEL
 from .toy import LIMIT_S, SOLUTION, Toy, grade, outcomes

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fdlib.course.runner import check
+from fdlib.course.grading.runner import check
 
 from .toy import Toy, grade, outcomes, posix_only
 

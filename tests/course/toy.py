@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from fdlib.course.catalogue import Exercise
-from fdlib.course.runner import check
-from fdlib.course.verdict import Verdict
+from fdlib.course.grading.runner import check
+from fdlib.course.grading.verdict import Verdict
 
 Toy = Callable[..., Path]  # the fixture: writes the exercise's file
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups")
@@ -39,7 +39,7 @@ def mean(values):
 
 CHECKS = """
 from fdlib.course.checks import Check
-from fdlib.course.compare import expect_equal
+from fdlib.course.grading.compare import expect_equal
 
 
 def _total(module, context):

@@ -2,7 +2,7 @@
 
 A module of checks is imported by pytest's collection to learn the names, so it imports torch,
 triton and `fdlib.attention` inside its functions only. A check gets the learner's module and a
-context; it returns if the answer is right and raises `fdlib.course.compare.Mismatch` (through
+context; it returns if the answer is right and raises `fdlib.course.grading.compare.Mismatch` (through
 `expect_close` or `expect_equal`) if not. Whatever else it raises is reported as an error in the
 learner's file.
 

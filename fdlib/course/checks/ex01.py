@@ -17,7 +17,7 @@ from fdlib.course.checks.inputs import (
     random_qkv,
     unchanged,
 )
-from fdlib.course.compare import Mismatch, expect_close, expect_equal
+from fdlib.course.grading.compare import Mismatch, expect_close, expect_equal
 
 if TYPE_CHECKING:
     import torch

@@ -16,7 +16,7 @@ from fdlib.course.checks.inputs import (
     random_qkv,
     unchanged,
 )
-from fdlib.course.compare import expect_close
+from fdlib.course.grading.compare import expect_close
 
 if TYPE_CHECKING:
     import torch

@@ -17,7 +17,7 @@ from fdlib.course.checks.inputs import (
     random_qkv,
     unchanged,
 )
-from fdlib.course.compare import expect_close
+from fdlib.course.grading.compare import expect_close
 from fdlib.device import kernel_device
 
 __all__ = ["CHECKS"]

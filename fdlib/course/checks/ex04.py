@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from fdlib.course.checks import Check, CheckContext
-from fdlib.course.compare import Mismatch, expect_equal
+from fdlib.course.grading.compare import Mismatch, expect_equal
 from fdlib.gpus import GPUS
 from fdlib.plan import flash_attention_programs
 from fdlib.shapes import MODELS, AttentionShape

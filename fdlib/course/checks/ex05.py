@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fdlib.course.checks import Check, CheckContext
 from fdlib.course.checks.guards import expect_written, unwritten_memory
 from fdlib.course.checks.inputs import NAN_BEHIND, call, describe, oracle, random_qkv, unchanged
-from fdlib.course.compare import expect_close
+from fdlib.course.grading.compare import expect_close
 from fdlib.device import kernel_device
 from fdlib.plan import split_ranges
 

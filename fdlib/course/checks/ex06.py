@@ -18,7 +18,7 @@ from fdlib.course.checks.inputs import (
     random_qkv,
     unchanged,
 )
-from fdlib.course.compare import Mismatch, expect_close
+from fdlib.course.grading.compare import Mismatch, expect_close
 from fdlib.device import kernel_device
 from fdlib.plan import split_ranges
 

@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from fdlib.course.compare import Mismatch, plain_tensor
+from fdlib.course.grading.compare import Mismatch, plain_tensor
 
 if TYPE_CHECKING:
     import torch

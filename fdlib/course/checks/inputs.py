@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.compare import Mismatch
+from fdlib.course.grading.compare import Mismatch
 
 if TYPE_CHECKING:
     import torch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from fdlib.course.verdict import Verdict
+from fdlib.course.grading.verdict import Verdict
 
 __all__ = ["score_table"]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from fdlib.course import supervise
+from fdlib.course.grading import supervise
 
 __all__ = ["OUTPUT_KEPT_BYTES", "Ended", "run_group"]
 

@@ -13,11 +13,11 @@ from pathlib import Path
 
 from fdlib.course.catalogue import Exercise, exercise_path, find, find_by_path
 from fdlib.course.checks import load_checks
-from fdlib.course.judge import Run, judge
-from fdlib.course.loader import read_source
-from fdlib.course.process import run_group
+from fdlib.course.grading.judge import Run, judge
+from fdlib.course.grading.loader import read_source
+from fdlib.course.grading.process import run_group
+from fdlib.course.grading.verdict import CheckResult, Verdict
 from fdlib.course.regions import RegionError, empty_regions, is_not_started, regions
-from fdlib.course.verdict import CheckResult, Verdict
 
 __all__ = ["check", "new_seed"]
 
@@ -125,7 +125,13 @@ def _run(verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float)
         (scratch / "request.json").write_text(json.dumps(request), encoding="utf-8")
         (scratch / "cwd").mkdir()  # an empty folder to work in: nothing there shadows a module
         ended = run_group(
-            [sys.executable, "-u", "-m", "fdlib.course.worker", str(scratch / "request.json")],
+            [
+                sys.executable,
+                "-u",
+                "-m",
+                "fdlib.course.grading.worker",
+                str(scratch / "request.json"),
+            ],
             cwd=scratch / "cwd",
             env=_environment(),
             time_limit_s=time_limit_s + _GRACE_S,
@@ -138,7 +144,7 @@ def _run(verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float)
 def _environment() -> dict[str, str]:
     """This process's environment, in which the worker finds the fdlib that runs now."""
     environment = dict(os.environ, PYTHONIOENCODING="utf-8:backslashreplace")
-    package_parent = Path(__file__).resolve().parents[2]
+    package_parent = Path(__file__).resolve().parents[3]
     if package_parent.name not in {"site-packages", "dist-packages"}:
         paths = [str(package_parent), environment.get("PYTHONPATH", "")]
         environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from fdlib.course.verdict import CheckResult, Verdict
+from fdlib.course.grading.verdict import CheckResult, Verdict
 
 __all__ = ["render", "render_check"]
 

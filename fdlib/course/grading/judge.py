@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from fdlib.course.loader import location
-from fdlib.course.printed import marker, split
-from fdlib.course.process import Ended
+from fdlib.course.grading.loader import location
+from fdlib.course.grading.printed import marker, split
+from fdlib.course.grading.process import Ended
+from fdlib.course.grading.verdict import CheckResult, State, Verdict
 from fdlib.course.regions import Region, RegionError, left_placeholder, regions
-from fdlib.course.verdict import CheckResult, State, Verdict
 
 __all__ = ["Run", "judge"]
 

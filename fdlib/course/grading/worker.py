@@ -1,4 +1,4 @@
-"""The process that runs a learner's file: `python -m fdlib.course.worker REQUEST.json`.
+"""The process that runs a learner's file: `python -m fdlib.course.grading.worker REQUEST.json`.
 
 Started by `runner.py`. Results are JSON lines, each written as soon as it is known, so that a crash
 loses none that came before. The learner's text comes with the request; their file is not opened.
@@ -21,10 +21,10 @@ from typing import Any
 
 from fdlib.course.checks import Check, CheckContext, validate
 from fdlib.course.checks.inputs import bind_oracle
-from fdlib.course.compare import Mismatch
-from fdlib.course.loader import explain, load_module, printable
-from fdlib.course.printed import mark
-from fdlib.course.supervise import end_with_parent
+from fdlib.course.grading.compare import Mismatch
+from fdlib.course.grading.loader import explain, load_module, printable
+from fdlib.course.grading.printed import mark
+from fdlib.course.grading.supervise import end_with_parent
 
 __all__ = ["main"]
 

@@ -1,0 +1,1 @@
+"""Verdicts and scores as people read them."""
