@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["CheckResult", "Verdict", "State", "Outcome"]
+__all__ = ["CheckResult", "Compiled", "Verdict", "State", "Outcome"]
 
 Outcome = Literal["passed", "failed", "error", "not run"]
 State = Literal[
@@ -34,6 +34,25 @@ class CheckResult:
     read: str = ""  # section of the notebook to read, as `Check.read` has it
     region: str = ""  # the one region that it checks; of an error, the one that its line is in
     output: str = ""  # what was printed while it ran
+    mistake: str = ""  # name of the known mistake that it equals
+    diagnosis: str = ""  # what is known about the cause, in sentences; one a line
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One kernel, compiled for one GPU that need not be here."""
+
+    gpu: str  # a name from `fdlib.gpus`: T4
+    compute_capability: int
+    kernel: str
+    setting: str = ""  # sizes and dtype it was compiled with
+    error: str = ""  # why it does not compile, in the learner's terms; "" if it does
+    location: str = ""  # the learner's line, if one is to blame
+    shared_bytes: int = 0
+    shared_limit_bytes: int = 0  # of a block on this GPU
+    registers: int | None = None  # per thread; None where they cannot be read
+    spill_bytes: int | None = None  # local memory per thread
+    warning: str = ""  # it compiles, but this GPU would refuse it or run it badly
 
 
 @dataclass(frozen=True)
@@ -55,6 +74,7 @@ class Verdict:
     output: str = ""  # what the learner's file printed, shortened
     output_bytes: int = 0  # all that it printed
     mode: str = ""  # how kernels ran
+    compiled: tuple[Compiled, ...] = ()  # of a Triton exercise whose values are right
     seconds: float = 0.0
 
     @property
@@ -83,6 +103,7 @@ class Verdict:
         """The same as dicts, lists, numbers and strings, with `points` and `max_points`."""
         data = asdict(self)
         data["checks"] = [asdict(check) for check in self.checks]
+        data["compiled"] = [asdict(compiled) for compiled in self.compiled]
         data["empty"], data["notes"] = list(self.empty), list(self.notes)
         return data | {"points": self.points, "max_points": self.max_points}
 
@@ -91,5 +112,6 @@ class Verdict:
         """The verdict that `to_dict` wrote."""
         fields = {key: data[key] for key in data if key not in {"points", "max_points"}}
         fields["checks"] = tuple(CheckResult(**check) for check in data["checks"])
+        fields["compiled"] = tuple(Compiled(**compiled) for compiled in data["compiled"])
         fields["empty"], fields["notes"] = tuple(data["empty"]), tuple(data["notes"])
         return cls(**fields)
