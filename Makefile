@@ -51,7 +51,7 @@ OTHER_PYTHON := yes
 endif
 endif
 
-.PHONY: help lab test course lint bench-course exercises clean
+.PHONY: help lab test gate course lint bench-course exercises clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -69,6 +69,9 @@ lab: $(READY) $(LAB_SETTINGS) ## check this machine, then open JupyterLab at the
 
 test: $(READY) ## the whole test suite
 	$(BIN)/python -m pytest -n auto --maxprocesses=$(MAX_WORKERS) --dist loadgroup $(PYTEST_ARGS)
+
+gate: $(READY) ## prove the grader on skeletons, solutions, known mistakes and other answers
+	$(BIN)/python -m pytest -n auto --maxprocesses=$(MAX_WORKERS) -m gate $(PYTEST_ARGS) tests/gate
 
 course: $(READY) ## execute every notebook headless
 	$(BIN)/fdlib course

@@ -1,4 +1,4 @@
-"""The ``fdlib`` command: doctor, check, exercises, course. Each subcommand imports what it needs, when it runs."""
+"""The ``fdlib`` command. Each subcommand imports what it needs, when it runs."""
 
 from __future__ import annotations
 
@@ -6,10 +6,19 @@ import argparse
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from fdlib import __version__
 
 __all__ = ["main", "repository"]
+
+_ONE: dict[str, Any] = {"type": int, "metavar": "N", "help": "the exercise's number"}
+_SEVERAL: dict[str, Any] = {
+    "type": int,
+    "metavar": "N",
+    "nargs": "*",
+    "help": "numbers of exercises; default: all of them",
+}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -60,10 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     doctor.add_argument("--json", action="store_true", help="print JSON")
     doctor.set_defaults(run=_doctor)
 
-    check = commands.add_parser("check", help="grade one exercise")
-    check.add_argument("number", type=int, metavar="N", help="the exercise's number")
-    check.add_argument("--seed", type=int, help="seed of the random inputs")
-    check.set_defaults(run=_check)
+    _add_learner_commands(commands)
 
     exercises = commands.add_parser("exercises", help="make exercises/ from solutions/")
     actions = exercises.add_subparsers(required=True, metavar="ACTION")
@@ -78,6 +84,39 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def _add_learner_commands(commands: Any) -> None:
+    check = commands.add_parser("check", help="grade exercises")
+    check.add_argument("numbers", **_SEVERAL)
+    check.add_argument("--seed", type=int, help="seed of the random inputs")
+    check.set_defaults(run=_check)
+
+    watch = commands.add_parser("watch", help="grade exercises each time you save; Ctrl-C ends")
+    watch.add_argument("numbers", **_SEVERAL)
+    watch.add_argument("--seed", type=int, help="seed of the random inputs")
+    watch.set_defaults(run=_watch)
+
+    status = commands.add_parser("status", help="where you stand, and what is next")
+    status.set_defaults(run=_status)
+
+    hint = commands.add_parser("hint", help="a hint; each call goes one step further")
+    hint.add_argument("number", **_ONE)
+    hint.add_argument(
+        "--region", metavar="NAME", help="a region's name, a part of it, or its number"
+    )
+    hint.add_argument("--level", type=int, choices=(1, 2, 3), help="1 nudge, 2 idea, 3 pseudocode")
+    hint.set_defaults(run=_hint)
+
+    solution = commands.add_parser("solution", help="the solution of an exercise that has passed")
+    solution.add_argument("number", **_ONE)
+    solution.add_argument("--give-up", action="store_true", help="show it before you have passed")
+    solution.add_argument("--whole", action="store_true", help="the whole file, not its regions")
+    solution.set_defaults(run=_solution)
+
+    reset = commands.add_parser("reset", help="begin an exercise anew; your file is kept")
+    reset.add_argument("number", **_ONE)
+    reset.set_defaults(run=_reset)
+
+
 def _doctor(options: argparse.Namespace) -> int:
     from fdlib.doctor import examine, render
 
@@ -87,13 +126,63 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from fdlib.course.grading import runner
-    from fdlib.course.reports import text
+    from fdlib.course.attempt import attempt
+    from fdlib.course.reports import scores, text
 
-    seed = {} if options.seed is None else {"seed": options.seed}
-    verdict = runner.check(options.number, **seed)
-    print(text.render(verdict))
-    return 0 if verdict.passed else 1
+    numbers = _numbers(options)
+    verdicts = []
+    for number in numbers:
+        verdicts.append(attempt(number, seed=options.seed))
+        print(text.render(verdicts[-1]) + "\n" * (len(numbers) > 1), flush=True)
+    if len(verdicts) > 1:
+        print(scores.score_table(verdicts))
+    return 0 if all(verdict.passed for verdict in verdicts) else 1
+
+
+def _numbers(options: argparse.Namespace) -> list[int]:
+    """The exercises that are asked for, each once; all if none is."""
+    from fdlib.course.catalogue import EXERCISES, find
+
+    asked = options.numbers or [exercise.number for exercise in EXERCISES]
+    return [find(number).number for number in dict.fromkeys(asked)]
+
+
+def _watch(options: argparse.Namespace) -> int:
+    from fdlib.course.watch import watch
+
+    try:
+        watch(_numbers(options), seed=options.seed)
+    except KeyboardInterrupt:
+        print()
+    return 0
+
+
+def _status(options: argparse.Namespace) -> int:
+    from fdlib.course.overview import status_text
+
+    print(status_text())
+    return 0
+
+
+def _hint(options: argparse.Namespace) -> int:
+    from fdlib.course.coach import hint_text
+
+    print(hint_text(options.number, options.region, options.level))
+    return 0
+
+
+def _solution(options: argparse.Namespace) -> int:
+    from fdlib.course.coach import solution_text
+
+    print(solution_text(options.number, give_up=options.give_up, whole=options.whole))
+    return 0
+
+
+def _reset(options: argparse.Namespace) -> int:
+    from fdlib.course.fresh import write_fresh
+
+    print(write_fresh(options.number))
+    return 0
 
 
 def _build(options: argparse.Namespace) -> int:

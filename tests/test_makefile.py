@@ -15,7 +15,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 MAKEFILE = (ROOT / "Makefile").read_text()
-TARGETS = {"help", "lab", "test", "course", "lint", "bench-course", "exercises", "clean"}
+TARGETS = {"help", "lab", "test", "gate", "course", "lint", "bench-course", "exercises", "clean"}
 VARIABLES = {"PYTHON", "PORT", "BROWSER", "PIP_ARGS", "PYTEST_ARGS"}
 
 needs_make = pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

@@ -6,24 +6,53 @@ mistake harms nothing but its own verdict; nothing here holds a file that sets o
 
 from __future__ import annotations
 
+import importlib
+import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fdlib.course.commands import hint, reset, solution, status
     from fdlib.course.learner import check, load
     from fdlib.course.prediction import compare_prediction
     from fdlib.course.show import show_source
 
-__all__ = ["check", "load", "compare_prediction", "show_source"]
+__all__ = [
+    "check",
+    "load",
+    "hint",
+    "solution",
+    "status",
+    "reset",
+    "compare_prediction",
+    "show_source",
+]
+
+_HOMES = {"check": "learner", "load": "learner", "compare_prediction": "prediction"}
+_HOMES |= {"show_source": "show"}
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        from fdlib.course import learner, prediction, show
-
-        homes = {"show_source": show, "compare_prediction": prediction}
-        return getattr(homes.get(name, learner), name)
+        home = importlib.import_module(f"fdlib.course.{_HOMES.get(name, 'commands')}")
+        return getattr(home, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+def load_ipython_extension(shell: Any) -> None:
+    """`%load_ext fdlib.course`: make `%exercise` known; importing fdlib.course in IPython does too."""
+    from fdlib.course.magic import register
+
+    register(shell)
+
+
+def _register_in_ipython() -> None:
+    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
+    if get_ipython and (shell := get_ipython()):
+        load_ipython_extension(shell)
+
+
+_register_in_ipython()

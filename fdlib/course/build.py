@@ -8,11 +8,11 @@ somebody's work.
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from fdlib.course.files import write_atomically
 from fdlib.course.regions import STAMP, skeleton
 
 __all__ = ["BuildReport", "build", "generate", "is_as_generated"]
@@ -85,7 +85,7 @@ def _write(into: Path, texts: Mapping[str, str]) -> None:
     try:
         into.mkdir(parents=True, exist_ok=True)
         for name, text in texts.items():
-            _write_atomically(into / name, text)
+            write_atomically(into / name, text)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise ValueError(f"{into} cannot be written to ({reason})") from error
@@ -124,12 +124,3 @@ def _compare(path: Path, text: str) -> str:
     if present == text:
         return "unchanged"
     return "written" if is_as_generated(present) else "kept"
-
-
-def _write_atomically(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        temporary.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(temporary, path)
-    finally:
-        temporary.unlink(missing_ok=True)

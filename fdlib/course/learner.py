@@ -13,11 +13,11 @@ __all__ = ["check", "load"]
 
 
 def check(number: int, *, path: str | Path | None = None, seed: int | None = None) -> None:
-    """Check an exercise and print the verdict."""
-    from fdlib.course.grading.runner import check as run_check
-    from fdlib.course.reports.text import render
+    """Check an exercise and show the verdict, drawn in a notebook and as text elsewhere."""
+    from fdlib.course.attempt import attempt
+    from fdlib.course.reports.live import follow
 
-    print(render(run_check(number, path=path, seed=seed)))
+    follow(lambda _: attempt(number, path=path, seed=seed))
 
 
 def load(number: int, *, path: str | Path | None = None) -> ModuleType:

@@ -1,27 +1,21 @@
 """Compile fdlib's kernels for GPUs that are not here, and print what came out as JSON: the child of test_compiles.py.
 
-A stand-in for Triton's driver names the target; every launch stops after compiling. So the real launchers choose
-the settings, and Triton's own cache says how many compilations they asked for.
+`fdlib.xray.compiled` stops every launch after compiling. So the real launchers choose the settings, and Triton's
+own cache says how many compilations they asked for.
 """
 
 from __future__ import annotations
 
 import json
-import re
-import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import SimpleNamespace
+from dataclasses import asdict
 
 from fdlib.attention import combine, flash_attention, flash_decoding, inputs
+from fdlib.xray.compiled import compiling_for, resources
 
 import torch  # isort: skip
-import triton  # isort: skip
-from triton.backends.compiler import GPUTarget  # isort: skip
-from triton.runtime.jit import JITFunction  # isort: skip
+
+inputs.check_for_kernel = lambda name, x: None  # tensors are on the CPU: nothing is launched
 
 KERNELS = {
     "flash_attention": flash_attention._flash_attention_kernel,
@@ -52,34 +46,6 @@ SETTINGS = [
 ]
 
 
-@contextmanager
-def compiling_for(capability: int, device: int, compiles: bool = True) -> Iterator[None]:
-    """Launches compile for `capability` and are not run; without `compiles` they are only looked up and counted."""
-    stand_in = SimpleNamespace(
-        get_current_device=lambda: device,
-        get_current_stream=lambda device: 0,
-        get_current_target=lambda: GPUTarget("cuda", capability, 32),
-    )
-    run, compile_ = JITFunction.run, JITFunction._do_compile
-
-    def stop_before_launch(self, *args, grid, warmup, **kwargs):
-        return run(self, *args, grid=grid, warmup=True, **kwargs)
-
-    def note(self, key, *_):
-        self.device_caches[device][0][key] = key
-        return key
-
-    triton.runtime.driver.set_active(stand_in)
-    inputs.check_for_kernel = lambda name, x: None  # tensors are on the CPU: nothing is launched
-    JITFunction.run = stop_before_launch
-    if not compiles:
-        JITFunction._do_compile = note
-    try:
-        yield
-    finally:
-        JITFunction.run, JITFunction._do_compile = run, compile_
-
-
 def call(
     stage: str,
     dtype: str,
@@ -105,21 +71,6 @@ def compiled(device: int) -> dict[str, list]:
     }
 
 
-def resources(cubin: bytes) -> dict[str, int]:
-    """Registers and bytes of local memory (spills) a thread, where Triton brings `cuobjdump`; else nothing."""
-    tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
-    if not tool.exists():
-        return {}
-    with tempfile.NamedTemporaryFile(suffix=".cubin") as file:
-        file.write(cubin)
-        file.flush()
-        text = subprocess.run(
-            [tool, "--dump-resource-usage", file.name], capture_output=True, text=True
-        ).stdout
-    found = re.search(r"REG:(\d+) STACK:(\d+)", text)
-    return {"registers": int(found[1]), "local_bytes": int(found[2])} if found else {}
-
-
 def report(setting: tuple, device: int) -> list[dict]:
     stage, capability, *sizes = setting
     with compiling_for(capability, device):
@@ -132,11 +83,8 @@ def report(setting: tuple, device: int) -> list[dict]:
                 {
                     "setting": list(setting),
                     "kernel": name,
-                    "shared_bytes": kernel.metadata.shared,
-                    "tf32": "tf32" in kernel.asm["ptx"],
-                    "tensor_cores": "mma" in kernel.asm["ptx"],
                     "constants": sorted(names[path[0]] for path in kernel.src.constants),
-                    **resources(kernel.asm["cubin"]),
+                    **asdict(resources(kernel)),
                 }
             )
     return rows

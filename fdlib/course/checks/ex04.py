@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
 from fdlib.course.checks import Check, CheckContext
 from fdlib.course.grading.compare import Mismatch, expect_equal
+from fdlib.course.grading.observe import compared, observing
 from fdlib.gpus import GPUS
 from fdlib.plan import flash_attention_programs
 from fdlib.shapes import MODELS, AttentionShape
@@ -34,25 +36,26 @@ def _built_on(
     module: ModuleType, context: CheckContext, name: str, **parts: _Run
 ) -> Iterator[None]:
     """Say so, in the message, if a function is wrong that the checked one calls."""
-    try:
+    with observing() as sight:
         yield
-    except Mismatch as error:
+    note = ""
+    if sight.first_wrong is not None:
         code = getattr(getattr(module, name), "__code__", None)
         used = [part for part in parts if part in getattr(code, "co_names", ())]
         wrong = [part for part in used if not _passes(parts[part], module, context)]
-        if not wrong:
-            raise
         uses = f"{name} uses {' and '.join(used)}"
-        mend = f"{' and '.join(wrong)} failed above: mend that first"
-        raise Mismatch(f"{error}\n{uses}; {mend}.") from None
+        note = f"\n{uses}; {' and '.join(wrong)} failed above: mend that first." if wrong else ""
+    for seen in sight.seen:
+        compared(replace(seen, error=seen.error and Mismatch(f"{seen.error}{note}")))
 
 
 def _passes(run: _Run, module: ModuleType, context: CheckContext) -> bool:
-    try:
-        run(module, context)
-    except Exception:
-        return False
-    return True
+    with observing() as sight:
+        try:
+            run(module, context)
+        except Exception:
+            return False
+    return sight.first_wrong is None
 
 
 def _shapes(context: CheckContext) -> Iterable[AttentionShape]:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fdlib.course.grading.observe import Seen, compared
+
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Mismatch", "TOLERANCES", "tolerance", "expect_close", "expect_equal", "plain_tensor"]
+__all__ = [
+    "Mismatch",
+    "TOLERANCES",
+    "tolerance",
+    "expect_close",
+    "expect_equal",
+    "plain_tensor",
+    "wrong_elements",
+]
 
 # Per dtype: (rtol, atol), about twice what a right answer with float32 accumulation and inputs
 # rounded to that dtype is off. float16 rounds by 2**-11 = 4.9e-4, bfloat16 by 2**-8 = 3.9e-3.
@@ -22,6 +32,8 @@ TOLERANCES: dict[str, tuple[float, float]] = {
 
 class Mismatch(AssertionError):
     """A learner's value is not the right one; the message is for the learner."""
+
+    signature: tuple[object, ...] = ()  # what two such faults are compared by; () for the message
 
 
 def tolerance(dtype: str) -> tuple[float, float]:
@@ -53,30 +65,51 @@ def expect_close(
     if len(axes) != expected.ndim:
         raise ValueError(f"axes: got {len(axes)} names, takes one for each of {expected.ndim} axes")
     actual = plain_tensor(actual) if isinstance(actual, torch.Tensor) else actual
-    _expect_same_form(actual, expected, what, case)
+    if problem := _other_form(actual, expected, what, case):
+        compared(Seen(what, case, axes, actual, expected, None, Mismatch(problem)))
+        return
     default_rtol, default_atol = tolerance(str(expected.dtype))
     rtol = default_rtol if rtol is None else rtol
     atol = default_atol if atol is None else atol
     got = actual.detach().to("cpu", torch.float64)
     want = expected.detach().to("cpu", torch.float64)
     allowed = torch.maximum(atol + rtol * want.abs(), _unit_in_the_last_place(want, expected.dtype))
+    wrong = wrong_elements(got, want, allowed)
+    message = _difference_of_tensors(wrong, got, want, what, case, axes, if_nan)
+    error = Mismatch(message) if message else None
+    compared(Seen(what, case, axes, got, want, allowed, error))
+
+
+def wrong_elements(got: torch.Tensor, want: torch.Tensor, allowed: torch.Tensor) -> torch.Tensor:
+    """Where `got` is further from `want` than allowed, as a mask; equal infinities and NaNs are right."""
     within = ((got - want).abs() <= allowed) & got.isfinite() & want.isfinite()
-    wrong = ~(within | (got == want) | (got.isnan() & want.isnan()))
+    return ~(within | (got == want) | (got.isnan() & want.isnan()))
+
+
+def _difference_of_tensors(
+    wrong: torch.Tensor,
+    got: torch.Tensor,
+    want: torch.Tensor,
+    what: str,
+    case: str,
+    axes: tuple[str, ...],
+    if_nan: str,
+) -> str:
+    """The message, "" if nothing is wrong."""
     if not wrong.any():
-        return
+        return ""
     for label, place, hint in (("NaN", got.isnan(), if_nan), ("infinite", got.isinf(), "")):
         if (bad := place & wrong & want.isfinite()).any():
-            raise Mismatch(
+            return (
                 f"{what} is {label} where it should not be, for {case}{hint}: {_share(bad)}.\n"
                 f"First {_describe(bad, got, want, axes)}."
             )
     lines = [
         f"{what} is wrong for {case}: {_share(wrong)} differ.",
         f"First {_describe(wrong, got, want, axes)}.",
-        _constant_factor(got[wrong], want[wrong], allowed[wrong]),
         _largest(wrong, got, want, axes),
     ]
-    raise Mismatch("\n".join(filter(None, lines)))
+    return "\n".join(filter(None, lines))
 
 
 def plain_tensor(tensor: torch.Tensor) -> torch.Tensor:
@@ -98,11 +131,12 @@ def _unit_in_the_last_place(want: torch.Tensor, dtype: torch.dtype) -> torch.Ten
     return torch.ldexp(torch.full_like(want, info.eps), exponent - 1)
 
 
-def _expect_same_form(actual: Any, expected: torch.Tensor, what: str, case: str) -> None:
+def _other_form(actual: Any, expected: torch.Tensor, what: str, case: str) -> str:
+    """What to say of a wrong type, shape or dtype; "" if they are right."""
     import torch
 
     if not isinstance(actual, torch.Tensor):
-        raise Mismatch(
+        return (
             f"{what} has the wrong type for {case}: got {_type(actual)}, expected a torch.Tensor."
         )
     for label, got, want in (
@@ -110,7 +144,8 @@ def _expect_same_form(actual: Any, expected: torch.Tensor, what: str, case: str)
         ("dtype", actual.dtype, expected.dtype),
     ):
         if got != want:
-            raise Mismatch(f"{what} has the wrong {label} for {case}: got {got}, expected {want}.")
+            return f"{what} has the wrong {label} for {case}: got {got}, expected {want}."
+    return ""
 
 
 def _share(mask: torch.Tensor) -> str:
@@ -123,25 +158,6 @@ def _describe(
     index = tuple(int(i) for i in mask.nonzero()[0])
     got_text, want_text = _numbers(float(got[index]), float(want[index]))
     return f"{_place(index, axes)}: got {got_text}, expected {want_text}"
-
-
-def _constant_factor(got: torch.Tensor, want: torch.Tensor, allowed: torch.Tensor) -> str:
-    """What to say if all wrong values are off by one factor; "" if they are not."""
-    import torch
-
-    if len(got) < 3 or not (got.isfinite() & want.isfinite()).all():
-        return ""
-    if (got == 0).all():
-        return "Every wrong value is 0."
-    large = want.abs() > 500 * allowed  # what rounding does to the ratio of others hides it
-    if large.sum() < 3:
-        return ""
-    at = int(want.abs().argmax())
-    factor = float(got[at] / want[at])
-    within = torch.where(large, 1e-4 * (factor * want).abs(), allowed * max(1.0, abs(factor)))
-    if 0.9 <= factor <= 1.1 or not ((got - factor * want).abs() <= within).all():
-        return ""
-    return f"Every wrong value is {factor:.5g} times what it should be."
 
 
 def _largest(
@@ -175,8 +191,8 @@ def expect_equal(actual: Any, expected: Any, *, what: str, case: str, rtol: floa
     float is wrong; where a float is expected, an int is fine.
     """
     difference = _difference(actual, expected, rtol)
-    if difference is not None:
-        raise Mismatch(f"{what} is wrong for {case}: {difference}.")
+    error = Mismatch(f"{what} is wrong for {case}: {difference}.") if difference else None
+    compared(Seen(what, case, (), actual, expected, None, error))
 
 
 def _difference(actual: Any, expected: Any, rtol: float) -> str | None:

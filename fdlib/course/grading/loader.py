@@ -11,26 +11,50 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["read_source", "load_module", "explain", "location", "printable"]
+__all__ = ["LONGEST_BYTES", "read_source", "load_module", "explain", "location", "printable"]
 
+LONGEST_BYTES = 1_000_000  # of a file; the solutions have 8,000
 _LONGEST_MESSAGE = 2000  # characters
 
 
 def read_source(path: Path) -> str:
     """The text of a file, with \\n at line ends.
 
-    Raises `ValueError` if it is not UTF-8 text or no regular file (a pipe would be waited for).
+    Raises `ValueError` if it is not UTF-8 text, too long, in the middle of a merge, or no regular
+    file (a pipe would be waited for).
     """
-    mode = path.stat().st_mode
+    found = path.stat()
+    mode = found.st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # of a folder the system says what it is
         raise ValueError(f"{path.name} is a pipe or a device; a file is expected there")
+    if found.st_size > LONGEST_BYTES and stat.S_ISREG(mode):
+        raise ValueError(
+            f"{path.name} has {found.st_size:,} bytes; more than {LONGEST_BYTES:,} are not checked. "
+            "Remove what does not belong in it."
+        )
     try:
         text = path.read_bytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not UTF-8 text: {error}") from None
+        raise ValueError(
+            f"{path.name} is not UTF-8 text: {error}. Save it as UTF-8 in your editor."
+        ) from None
     if "\0" in text:
         raise ValueError(f"{path.name} holds a zero byte; it is not a text file")
-    return text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    if line_number := _unfinished_merge(text.split("\n")):
+        raise ValueError(
+            f"{path.name} holds a merge that is not finished: line {line_number} begins with "
+            "<<<<<<<. Keep one of the two versions and delete the lines that begin with <<<<<<<, "
+            "======= and >>>>>>>."
+        )
+    return text
+
+
+def _unfinished_merge(lines: list[str]) -> int:
+    """The number of the first line that Git marked, 0 if there is none."""
+    begins = [i for i, line in enumerate(lines, 1) if line.startswith("<<<<<<< ")]
+    ends = any(line.startswith(">>>>>>> ") for line in lines)
+    return begins[0] if begins and ends and "=======" in lines else 0
 
 
 def load_module(path: Path, name: str, source: str) -> ModuleType:
@@ -61,13 +85,13 @@ def explain(error: BaseException, path: Path) -> tuple[str, str]:
 
 
 def _explain(error: BaseException, path: Path) -> tuple[str, str]:
-    causes = list(_causes(error))
+    chain = list(causes(error))
     where = ""
-    for cause in causes:  # the deepest cause is nearest to the fault
+    for cause in chain:  # the deepest cause is nearest to the fault
         where = _learner_line(cause, path) or where
     # Triton wraps what went wrong in a kernel, once for each function that it was in.
     package = str(type(error).__module__).partition(".")[0]
-    shown = causes[-1] if package == "triton" else error
+    shown = chain[-1] if package == "triton" else error
     return _encodable(_sentence(shown)[:_LONGEST_MESSAGE]), where
 
 
@@ -91,7 +115,8 @@ def location(path: Path, line_number: int, source: str | None = None) -> str:
     return f"{path.name}:{line_number}: {text}"
 
 
-def _causes(error: BaseException | None) -> Iterator[BaseException]:
+def causes(error: BaseException | None) -> Iterator[BaseException]:
+    """The exception and what it was raised from, the deepest last."""
     seen: set[int] = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
@@ -113,9 +138,12 @@ def _learner_line(error: BaseException, path: Path) -> str:
 
 
 def _compiled_line(error: BaseException, path: Path) -> str:
-    """Triton's CompilationError counts lines from the kernel's `def`: find that in the file."""
-    kernel = getattr(error, "src", None)
     line_number = getattr(getattr(error, "node", None), "lineno", None)
+    return kernel_line(getattr(error, "src", None), line_number, path)
+
+
+def kernel_line(kernel: object, line_number: object, path: Path) -> str:
+    """Triton's CompilationError counts lines from the kernel's `def`: find that in the file."""
     if not isinstance(kernel, str) or not isinstance(line_number, int):
         return ""
     before, found, _ = "".join(linecache.getlines(str(path))).partition(kernel.rstrip("\n"))

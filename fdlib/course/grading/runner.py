@@ -8,15 +8,16 @@ import os
 import secrets
 import sys
 import tempfile
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 
-from fdlib.course.catalogue import Exercise, exercise_path, find, find_by_path
+from fdlib.course.catalogue import Exercise, exercise_path, find, find_by_path, solution_path
 from fdlib.course.checks import load_checks
 from fdlib.course.grading.judge import Run, judge
 from fdlib.course.grading.loader import read_source
 from fdlib.course.grading.process import run_group
 from fdlib.course.grading.verdict import CheckResult, Verdict
+from fdlib.course.mistakes import load_mistakes
 from fdlib.course.regions import RegionError, empty_regions, is_not_started, regions
 
 __all__ = ["check", "new_seed"]
@@ -112,6 +113,8 @@ def _run(verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float)
             "module_name": exercise.module_name,
             "path": verdict.path,
             "source": source,
+            "solution": _solution(exercise),
+            "mistakes": [asdict(mistake) for mistake in load_mistakes(exercise)],
             "kind": exercise.kind,
             "checks_module": exercise.checks_module,
             "checks_path": spec.origin,
@@ -139,6 +142,14 @@ def _run(verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float)
         results = _read(scratch / "results.jsonl")
         trace = _read(scratch / "trace.txt")
     return judge(verdict, source, Run(request, results, trace, ended))
+
+
+def _solution(exercise: Exercise) -> str:
+    """The solution's text, in which the known mistakes are made; "" where there is none."""
+    try:
+        return solution_path(exercise.number).read_text(encoding="utf-8")
+    except (OSError, ValueError):
+        return ""
 
 
 def _environment() -> dict[str, str]:

@@ -16,15 +16,17 @@ import sys
 import time
 import warnings
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from fdlib.course.checks import Check, CheckContext, validate
 from fdlib.course.checks.inputs import bind_oracle
 from fdlib.course.grading.compare import Mismatch
+from fdlib.course.grading.diagnose import Diagnoser, Diagnosis, cause
 from fdlib.course.grading.loader import explain, load_module, printable
+from fdlib.course.grading.observe import Sight, look
 from fdlib.course.grading.printed import mark
 from fdlib.course.grading.supervise import end_with_parent
+from fdlib.course.mistakes import Mistake
 
 __all__ = ["main"]
 
@@ -62,8 +64,9 @@ def main(request_path: str) -> None:
             kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
             results.add("refused", message=kind + printable(error))
             os._exit(1)
+        diagnoser = Diagnoser(_mistakes(request), request.pop("solution"))
         results.add("ready", mode=mode)
-        _grade(request, results, checks, mode)
+        _grade(request, results, checks, mode, diagnoser)
     os._exit(0)
 
 
@@ -93,8 +96,18 @@ def _load_checks(name: str, path: Path) -> tuple[Check, ...]:
     return validate(module.CHECKS)
 
 
+def _mistakes(request: dict[str, Any]) -> tuple[Mistake, ...]:
+    """The known mistakes, out of the request and out of JSON."""
+    rows = request.pop("mistakes")
+    return tuple(Mistake(**{**row, "edits": tuple(map(tuple, row["edits"]))}) for row in rows)
+
+
 def _grade(
-    request: dict[str, Any], results: _Results, checks: tuple[Check, ...], mode: str
+    request: dict[str, Any],
+    results: _Results,
+    checks: tuple[Check, ...],
+    mode: str,
+    diagnoser: Diagnoser,
 ) -> None:
     path = Path(request["path"])
     try:
@@ -107,7 +120,9 @@ def _grade(
         results.add("begin", name=check.name)
         mark(request["mark"], check.name)
         started = time.monotonic()
-        outcome, message, where = _run(check, module, request["seed"], mode, path)
+        context = CheckContext(seed=request["seed"], name=check.name, mode=mode)
+        sight = look(check, module, context)
+        outcome, message, where = _outcome(sight, path)
         results.add(
             "result",
             name=check.name,
@@ -116,19 +131,29 @@ def _grade(
             location=where,
             seconds=time.monotonic() - started,
         )
+        if outcome == "failed":
+            found = _diagnosis(diagnoser.explain(check, context, sight))
+            results.add("result", name=check.name, **found)
     results.add("done")
 
 
-def _run(
-    check: Check, module: ModuleType, seed: int, mode: str, path: Path
-) -> tuple[str, str, str]:
-    try:
-        check.run(module, CheckContext(seed=seed, name=check.name, mode=mode))
-    except Mismatch as error:
-        return "failed", printable(error), ""
-    except BaseException as error:  # SystemExit and KeyboardInterrupt too
-        return "error", *explain(error, path)
-    return "passed", "", ""
+def _outcome(sight: Sight, path: Path) -> tuple[str, str, str]:
+    """(outcome, message, the learner's line) of a check; the first thing that went wrong counts."""
+    if sight.first_wrong is not None:
+        return "failed", printable(sight.seen[sight.first_wrong].error), ""
+    if sight.ended is None:
+        return "passed", "", ""
+    mismatch = cause(sight.ended)
+    if isinstance(mismatch, Mismatch):
+        return "failed", printable(mismatch), explain(sight.ended, path)[1]
+    return "error", *explain(sight.ended, path)
+
+
+def _diagnosis(found: Diagnosis) -> dict[str, str]:
+    """The fields of a `CheckResult` that a diagnosis changes."""
+    fields = {"mistake": found.mistake, "read": found.read, "region": found.region}
+    kept = {key: value for key, value in fields.items() if value}
+    return {"diagnosis": "\n".join(found.sentences), **kept}
 
 
 if __name__ == "__main__":

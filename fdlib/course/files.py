@@ -1,0 +1,148 @@
+"""Write files so that nothing is lost: whole or not at all, one process at a time, the old one kept."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import itertools
+import os
+import shutil
+import stat
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import IO
+
+__all__ = ["Refused", "dated", "keep_copy", "locked", "must_be_writable", "write_atomically"]
+
+_LOCK_WAIT_S = 10.0
+_NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # some network file systems
+_OLD_S = 3600.0
+
+
+class Refused(RuntimeError):
+    """Nothing was done; the message says why, and what to do."""
+
+
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """Replace a file: whenever the process ends, the file is the old one or the new one, complete.
+
+    Text is written as UTF-8 with its line ends as they are. What an earlier, killed process left
+    beside the file is removed.
+    """
+    data = content.encode("utf-8") if isinstance(content, str) else content
+    own = f"{os.getpid()}.{threading.get_ident()}"
+    temporary = path.with_name(f".{path.name}.{own}.tmp")
+    try:
+        with open(temporary, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        with contextlib.suppress(FileNotFoundError):
+            shutil.copymode(path, temporary)
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
+    _sweep(path)
+
+
+def _sweep(path: Path) -> None:
+    for left in path.parent.glob(f".{path.name}.*.*.tmp"):
+        with contextlib.suppress(OSError, ValueError):
+            if _is_left(left, int(left.name.split(".")[-3])):
+                left.unlink()
+
+
+def _is_left(temporary: Path, process: int) -> bool:
+    if sys.platform == "win32":  # os.kill would end the process that it asks about
+        return time.time() - temporary.stat().st_mtime > _OLD_S
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+@contextlib.contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of a folder, which is made if need be; it goes with the process that holds it.
+
+    Raises `OSError` if the folder cannot be written to, or if the lock is not free for 10 s.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "lock", "ab") as file:
+        deadline = time.monotonic() + _LOCK_WAIT_S
+        while not _take(file):
+            if time.monotonic() > deadline:
+                raise TimeoutError(errno.ETIMEDOUT, "another fdlib is busy with it", str(folder))
+            time.sleep(0.01)
+        try:
+            yield
+        finally:
+            _give_back(file)
+
+
+def _take(file: IO[bytes]) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        return error.errno in _NO_LOCKS_HERE  # without locks, one goes on without
+    return True
+
+
+def _give_back(file: IO[bytes]) -> None:
+    """On Windows; elsewhere closing the file does it."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        with contextlib.suppress(OSError):
+            file.seek(0)
+            msvcrt.locking(file.fileno(), msvcrt.LK_UNLCK, 1)
+
+
+def keep_copy(path: Path, folder: Path) -> Path:
+    """Copy a file's bytes to a dated name in a folder, and return where; no copy is overwritten."""
+    folder.mkdir(parents=True, exist_ok=True)
+    copy = dated(folder / path.name)
+    write_atomically(copy, path.read_bytes())
+    return copy
+
+
+def dated(path: Path) -> Path:
+    """A name that is free, with the date and time in it: `name.2026-11-30_214305.py`."""
+    now = datetime.now().strftime("%Y-%m-%d_%H%M%S")
+    names = (
+        path.with_name(f"{path.stem}.{now}{'' if n == 1 else f'_{n}'}{path.suffix}")
+        for n in itertools.count(1)
+    )
+    return next(name for name in names if not os.path.lexists(name))
+
+
+def must_be_writable(path: Path) -> None:
+    """Raises `Refused` unless a file may be written here: an ordinary one, or none yet."""
+    if path.is_symlink():
+        raise Refused(
+            f"{path} is a link to {os.readlink(path)}: a link is not written through. "
+            "Put a copy of the file in its place, or remove the link, and do it again."
+        )
+    try:
+        mode = path.stat().st_mode
+    except FileNotFoundError:
+        return
+    if stat.S_ISDIR(mode):
+        raise Refused(f"{path} is a folder; move it away and do it again.")
+    if not stat.S_ISREG(mode):
+        raise Refused(f"{path} is a pipe or a device; remove it and do it again.")
+    if not mode & stat.S_IWUSR:
+        raise Refused(f"{path} is read-only; make it writable (chmod u+w {path}) and do it again.")

@@ -1,0 +1,124 @@
+"""Triton's compiler errors, in the learner's terms.
+
+Driven by what Triton says (tests/course/test_compile_errors.py makes it say it): `compile_rules.py`
+has the sentences. What no rule knows is shown as Triton wrote it, with the learner's line.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from fdlib.course.grading.compile_rules import HIDES, RULES
+from fdlib.course.grading.loader import causes, explain, kernel_line, location, printable
+
+__all__ = ["Explained", "explain_compile_error", "float32_dot_line", "raw_message", "translate"]
+
+
+@dataclass(frozen=True)
+class Explained:
+    """Why a kernel does not compile."""
+
+    message: str  # what happened, why the interpreter let it pass, what to do: a sentence a line
+    location: str  # the learner's line, or ""
+    read: str  # a heading, as `Check.read` has it
+
+
+def explain_compile_error(
+    error: BaseException, path: Path, source: str, printed: str = ""
+) -> Explained:
+    """An exception from compiling the learner's file at `path`; `printed` is stderr meanwhile."""
+    message = raw_message(error)
+    where = explain(error, path)[1]
+    if reported := re.search(rf"{re.escape(str(path))}:(\d+):\d+: error: (.*)", printed):
+        where, message = location(path, int(reported[1]), source), reported[2]
+    text, read = translate(message)
+    if better := _better_line(error, message, path, source):
+        where = better
+    return Explained(text, where, read)
+
+
+def raw_message(error: BaseException) -> str:
+    """Triton's own last sentence: of the deepest cause, without the code that it quotes."""
+    message = type(error).__name__
+    for cause in causes(error):
+        text = str(getattr(cause, "error_message", None) or "")
+        if not text and not hasattr(cause, "node"):
+            text = printable(cause)
+        elif not text:
+            text = type(cause).__name__
+        message = text or message
+    wrapped = re.fullmatch(r"""\w+\((["'])(.*)\1\)""", message.strip(), re.DOTALL)
+    return wrapped[2].replace("\\'", "'") if wrapped else message.strip()
+
+
+def translate(message: str) -> tuple[str, str]:
+    """(the sentences, the heading to read) for what Triton said."""
+    for rule in RULES:
+        if found := re.search(rule.pattern, message):
+            names = [_readable(group or "") for group in found.groups()]
+            lines = (rule.what, rule.passes, rule.do)
+            return "\n".join(line.format(*names) for line in lines if line), rule.read
+    return f"Triton does not compile it: {message.splitlines()[0] if message else '?'}", HIDES
+
+
+def _readable(name: str) -> str:
+    """A type as Triton prints it, <['16', '32'], fp32>, as the course writes it: float32 [16, 32]."""
+    name = re.sub(r"constexpr\[(\d+)\]", r"\1", name)
+    if block := re.fullmatch(r"<\[(.*)\], (\w+)>", name):
+        name = f"{block[2]} [{block[1]}]".replace("'", "")
+    elif block := re.fullmatch(r"(\w+)\[(.*)\]", name):
+        name = f"{block[1]} [{block[2]}]" if block[2] else block[1]
+    return re.sub(r"\bfp(\d+)\b", r"float\1", name)
+
+
+def _better_line(error: BaseException, message: str, path: Path, source: str) -> str:
+    """A line nearer to the fault than the one that Triton names."""
+    if loop := re.search(r"Loop-carried variable (\w+) ", message):
+        for cause in causes(error):
+            for line in reversed(list(_assigned(getattr(cause, "node", None), loop[1]))):
+                return kernel_line(getattr(cause, "src", None), line, path)
+    if function := re.search(r"Unsupported function referenced: <.*?(?:method|function) (\w+)", message):
+        for kernel in _kernels(source):
+            for node in ast.walk(kernel):
+                if isinstance(node, ast.Call) and _dotted(node.func)[-1:] == [function[1]]:
+                    if _dotted(node.func)[0] != "tl":
+                        return location(path, node.lineno, source)
+    return ""
+
+
+def float32_dot_line(path: Path, source: str) -> str:
+    """The first `tl.dot` of the learner's kernels that does not say how precise it has to be."""
+    for kernel in _kernels(source):
+        for node in ast.walk(kernel):
+            if isinstance(node, ast.Call) and _dotted(node.func)[-1:] == ["dot"]:
+                if not {"input_precision", "allow_tf32"} & {kw.arg for kw in node.keywords}:
+                    return location(path, node.lineno, source)
+    return ""
+
+
+def _assigned(node: object, name: str) -> Iterator[int]:
+    """The lines below a loop on which a name gets its value."""
+    for each in ast.walk(node) if isinstance(node, ast.AST) else ():
+        targets = getattr(each, "targets", None) or [getattr(each, "target", None)]
+        if isinstance(each, (ast.Assign, ast.AugAssign, ast.AnnAssign)):
+            names = {n.id for t in targets if t for n in ast.walk(t) if isinstance(n, ast.Name)}
+            if name in names:
+                yield each.lineno
+
+
+def _kernels(source: str) -> Iterator[ast.FunctionDef]:
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.FunctionDef):
+            if any("jit" in ast.dump(decorator) for decorator in node.decorator_list):
+                yield node
+
+
+def _dotted(node: ast.expr) -> list[str]:
+    """["torch", "exp"] for torch.exp."""
+    if isinstance(node, ast.Attribute):
+        return [*_dotted(node.value), node.attr]
+    return [node.id] if isinstance(node, ast.Name) else ["?"]

@@ -1,0 +1,99 @@
+"""The quiz in plain text: printed questions, `answer()`, and a dialogue in a terminal."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from textwrap import fill
+from typing import Any
+
+from fdlib.course.quizzes import Number, OneOf, Question, questions, shown, task
+from fdlib.course.quizzes.answers import Judgement, give
+
+__all__ = ["answer", "call", "question_text", "quiz_text", "run_in_terminal", "words"]
+
+WIDTH = 92
+
+
+def answer(notebook: Any, number: Any, value: Any) -> None:
+    """Answer a question of a notebook's quiz: print whether it is right, and why.
+
+    `value` is a letter ("b"), letters ("a c") or a number. Nothing is raised: an answer that cannot
+    be read is told so.
+    """
+    try:
+        print(words(give(notebook, number, value)))
+    except ValueError as error:
+        print(error)
+
+
+def words(judgement: Judgement) -> str:
+    """The verdict and its reasons, as lines."""
+    return "\n".join([judgement.verdict, *(fill(reason, WIDTH) for reason in judgement.reasons)])
+
+
+def quiz_text(notebook: int, numbers: tuple[int, ...]) -> str:
+    """The questions with these numbers, and how to answer each of them. No answers."""
+    found = questions(notebook)
+    blocks = []
+    for number in numbers:
+        question = found[number - 1]
+        how = f"Answer with  {call(notebook, number, question)}"
+        blocks.append(f"{question_text(number, question)}\n\n{how}")
+    start = "from fdlib.course import answer"
+    return "\n\n\n".join([*blocks, f"Before the first answer:  {start}"])
+
+
+def question_text(number: int, question: Question) -> str:
+    """One question with its choices."""
+    lines = [f"Question {number}. {task(question)}", "", fill(question.text, WIDTH)]
+    if not isinstance(question, Number):
+        lines.append("")
+        for letter, choice in shown(question):
+            lines.append(fill(f"{letter}) {choice.text}", WIDTH, subsequent_indent="   "))
+    return "\n".join(lines)
+
+
+def call(notebook: int, number: int, question: Question) -> str:
+    """How to answer this question, with an example that says nothing about the right answer."""
+    if isinstance(question, Number):
+        return f"answer({notebook}, {number}, ...)  and your number in place of the dots"
+    example = '"a"' if isinstance(question, OneOf) else '"a b"'
+    return f"answer({notebook}, {number}, {example})  if you choose {example[1:-1]}"
+
+
+def run_in_terminal(
+    notebook: int,
+    input: Callable[[str], str] = builtins.input,
+    print: Callable[[str], None] = builtins.print,
+) -> bool:
+    """Ask each question until it is answered rightly or left with an empty line.
+
+    Returns whether all were answered rightly. Raises `ValueError` where there is no such notebook. An
+    end of the input leaves the quiz.
+    """
+    results = []
+    found = questions(notebook)
+    try:
+        for number, question in enumerate(found, start=1):
+            print(f"{question_text(number, question)}\n")
+            results.append(_ask(notebook, number, input, print))
+    except EOFError:
+        print("")
+    print(f"Right: {sum(results)} of {len(found)}.")
+    return sum(results) == len(found)
+
+
+def _ask(
+    notebook: int, number: int, input: Callable[[str], str], print: Callable[[str], None]
+) -> bool:
+    while given := input("Your answer (Enter: next question): ").strip():
+        try:
+            judgement = give(notebook, number, given)
+        except ValueError as error:
+            print(f"{error}\n")
+            continue
+        print(f"{words(judgement)}\n")
+        if judgement.right:
+            return True
+    return False

@@ -1,0 +1,186 @@
+"""What a learner is told about a verdict, as a document. Its order is the order of attention:
+
+what came of the exercise; the first check to repair, with its cause, its values, its line and what
+to read; what was printed; every check with its state; what the compiler said; what is next.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from fdlib.course.grading.verdict import CheckResult, Verdict
+from fdlib.course.reports.alike import failing, first_alike, same_in_others
+from fdlib.course.reports.compile_table import describe_compiled
+from fdlib.course.reports.document import Block, Group, Line, Role, State, shorten
+from fdlib.course.reports.printed import describe_printed
+
+__all__ = ["describe", "describe_check", "describe_progress"]
+
+_WORDS: dict[str, State] = {"passed": "ok", "failed": "wrong", "error": "error"}
+_NOT_RUN = {"not started", "missing", "does not import"}  # states in which no check was begun
+_MESSAGE_LINES = 20
+
+
+def describe(verdict: Verdict) -> tuple[Block, ...]:
+    """What a learner reads after a check."""
+    score = f"{verdict.state}, {verdict.points} of {verdict.max_points} points."
+    blocks: list[Block] = [Line("heading", f"{_name(verdict)}: {score}"), *_state(verdict)]
+    wrong = failing(verdict)
+    printed = describe_printed(verdict, verdict.checks)
+    if wrong:
+        blocks += [_first(verdict, wrong[0]), *printed]
+    if verdict.state not in _NOT_RUN:
+        listed = tuple(_listed(verdict, check, wrong[:1]) for check in verdict.checks)
+        blocks.append(Group("checks", Line("title", "The checks:"), listed))
+    blocks += describe_compiled(verdict.compiled)
+    if not wrong:
+        blocks += printed
+    return (*blocks, *_closing(verdict, wrong[0] if wrong else None))
+
+
+def describe_progress(verdict: Verdict) -> tuple[Block, ...]:
+    """What is known while the checks still run: those without an outcome are to come."""
+    done = sum(check.outcome != "not run" for check in verdict.checks)
+    heading = f"{_name(verdict)}: {done} of {len(verdict.checks)} checks done."
+    listed = []
+    for index, check in enumerate(verdict.checks):
+        word = _WORDS.get(check.outcome) or ("running" if index == done else "waiting")
+        listed.append(Group("check", Line(word, check.title, word)))
+    checks = Group("checks", Line("title", "The checks:"), tuple(listed))
+    return (Line("heading", heading), checks, *describe_compiled(verdict.compiled, so_far=True))
+
+
+def describe_check(verdict: Verdict, name: str) -> tuple[Block, ...]:
+    """What a learner reads about one check that did not pass."""
+    check = verdict.result(name)
+    first = first_alike(verdict, check)
+    if check.outcome == "not run":
+        told: list[Block] = [
+            Line("title", check.title),
+            Line("sentence", f"Not run: the exercise is {_as_clause(verdict.state)}."),
+            *_state(verdict),
+        ]
+    elif check is not first:
+        reason = first.diagnosis if first.mistake else first.message
+        what = "mistake as" if first.mistake else "as"
+        same = f"The same {what} in the check {first.name!r}: {reason.partition(chr(10))[0]}"
+        return Line("title", check.title), Line("sentence", shorten(same))
+    else:
+        blocks = _cause(check) + _help(verdict, check)
+        told = [Group("first", Line("title", check.title), tuple(blocks))]
+        return (*told, *describe_printed(verdict, (check,)), *_closing(verdict, check))
+    return (*told, *describe_printed(verdict, (check,)), *_closing(verdict, None))
+
+
+def _name(verdict: Verdict) -> str:
+    return f"Exercise {verdict.number:02}, {verdict.title}"
+
+
+def _as_clause(state: str) -> str:
+    return {"does not import": "not importable", "crashed": "stopped by a crash"}.get(state, state)
+
+
+def _state(verdict: Verdict) -> list[Line]:
+    lines = _lines("sentence", verdict.message) + _where(verdict.location)
+    if verdict.empty:
+        lines.append(Line("pointer", ", ".join(verdict.empty) + ".", "Still to write:"))
+    return lines
+
+
+def _first(verdict: Verdict, check: CheckResult) -> Group:
+    """The check to repair first."""
+    cause = _cause(check, told=verdict.message)
+    same = same_in_others(verdict, check)
+    more = [Line("note", same)] if same else []
+    if any(first_alike(verdict, other) is not check for other in failing(verdict)):
+        more.append(Line("note", "Repair this one first; the others often follow."))
+    blocks = (*cause, *_help(verdict, check), *more)
+    return Group("first", _state_line(check), blocks)
+
+
+def _listed(verdict: Verdict, check: CheckResult, told: list[CheckResult]) -> Group:
+    """A check in the list: its cause too, unless that is told already."""
+    blocks: list[Line] = []
+    if check in failing(verdict) and check not in told and check is first_alike(verdict, check):
+        blocks = _cause(check, told=verdict.message)
+        if same := same_in_others(verdict, check):
+            blocks.append(Line("note", same))
+    return Group("check", _state_line(check), tuple(blocks))
+
+
+def _state_line(check: CheckResult) -> Line:
+    word = _WORDS.get(check.outcome, "not run")
+    return Line(word, check.title, word)
+
+
+def _cause(check: CheckResult, told: str = "") -> list[Line]:
+    """What is known about the cause, then the values, then the line; not what was `told`."""
+    lines = _lines("sentence", check.diagnosis)
+    if check.mistake and lines:
+        lines[0] = Line("mistake", lines[0].text)
+    if not check.message or check.message != told:
+        lines += _lines("message", check.message) + _where(check.location)
+    return lines
+
+
+def _lines(role: Role, text: str) -> list[Line]:
+    found = [line for line in text.splitlines() if line.strip()]
+    lines = [Line(role, shorten(line)) for line in found[:_MESSAGE_LINES]]
+    more = len(found) - len(lines)
+    return lines + [Line(role, f"({more} more lines)")] * bool(more)
+
+
+def _where(location: str) -> list[Line]:
+    return [Line("where", shorten(location, 200), "Your line:")] if location else []
+
+
+def _help(verdict: Verdict, check: CheckResult) -> list[Line]:
+    region = [Line("pointer", f'"{check.region}"', "Region:")] if check.region else []
+    read = Line("pointer", _where_to_read(verdict, check), "Read:")
+    return [*region, read, _again(verdict)]
+
+
+def _where_to_read(verdict: Verdict, check: CheckResult | None) -> str:
+    if check is None or not check.read:
+        return f"notebooks/{verdict.notebook}.ipynb"
+    match = re.fullmatch(r"(?:(\d\d): )?(.+)", check.read)
+    assert match is not None
+    return f'notebook {match[1] or verdict.notebook[:2]}, section "{match[2]}"'
+
+
+def _is_own(verdict: Verdict) -> bool:
+    return Path(verdict.path).parent.name == "exercises"
+
+
+def _again(verdict: Verdict) -> Line:
+    number, seed = verdict.number, verdict.seed
+    again = f".venv/bin/pytest -p fdlib.course.pytest_plugin {verdict.path} --seed {seed}"
+    if _is_own(verdict):
+        again = f".venv/bin/fdlib check {number} --seed {seed}"
+        again += f", or check({number}, seed={seed}) in a notebook"
+    return Line("command", again, "Same inputs again:")
+
+
+def _closing(verdict: Verdict, told: CheckResult | None) -> tuple[Block, ...]:
+    """Notes, and where to go on; what to read, unless the check that was `told` says it."""
+    lines = [Line("note", note) for note in verdict.notes]
+    if verdict.passed:
+        lines += _next(verdict)
+    else:
+        if told is None:
+            lines.append(Line("pointer", _where_to_read(verdict, None), "Read:"))
+            lines += [_again(verdict)] * (verdict.state not in _NOT_RUN)
+        lines.append(Line("where", verdict.path, "File:"))
+    return (Group("closing", None, tuple(lines)),) if lines else ()
+
+
+def _next(verdict: Verdict) -> list[Line]:
+    from fdlib.course.catalogue import EXERCISES
+
+    if not _is_own(verdict):
+        return []
+    solution = f".venv/bin/fdlib solution {verdict.number}"
+    lines = [Line("command", solution, "Compare with the worked solution:")]
+    following = [each.notebook for each in EXERCISES if each.number == verdict.number + 1]
+    return lines + [Line("pointer", f"notebooks/{name}.ipynb", "Next:") for name in following]

@@ -1,0 +1,117 @@
+"""A verdict in a terminal: the words of `text.py`, wrapped to its width, with `rich`'s styles."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, TextIO
+
+from fdlib.course.grading.verdict import Verdict
+from fdlib.course.reports import text
+from fdlib.course.reports.describe import describe
+from fdlib.course.reports.document import STATES, Block, Group, Line, Table
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+__all__ = ["console_for", "is_styled", "show", "styled"]
+
+# The terminal's own colours, so that they suit its background; the words say the same.
+_STYLES = {
+    "heading": "bold",
+    "title": "bold",
+    "mistake": "bold",
+    "where": "cyan",
+    "command": "cyan",
+    "ok": "green",
+    "wrong": "bold red",
+    "error": "bold magenta",
+    "warning": "bold yellow",
+    "running": "bold",
+}
+_INDENT = 4
+
+
+def show(verdict: Verdict, file: TextIO | None = None) -> None:
+    """Print what a learner reads: styled in a terminal that can, else plain text."""
+    file = file or sys.stdout
+    if is_styled(file):
+        console_for(file).print(styled(describe(verdict)))
+    else:
+        encoding = getattr(file, "encoding", None) or "utf-8"
+        words = text.render(verdict).encode(encoding, "backslashreplace").decode(encoding)
+        print(words, file=file)
+
+
+def is_styled(file: TextIO) -> bool:
+    """Whether this is a terminal that can style text, whose owner did not ask for none."""
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM", "") in {"dumb", "unknown"}:
+        return False
+    encoding = (getattr(file, "encoding", None) or "").lower().replace("-", "")
+    return file.isatty() and encoding == "utf8"
+
+
+def console_for(file: TextIO) -> Console:
+    """A console that changes nothing in the text."""
+    from rich.console import Console
+
+    return Console(file=file, markup=False, emoji=False, highlight=False)
+
+
+def styled(document: Iterable[Block]) -> RenderableType:
+    """A document for `Console.print`."""
+    from rich.console import Group as Stack
+    from rich.text import Text
+
+    parts: list[RenderableType] = []
+    for block in document:
+        if isinstance(block, Group) and parts:
+            parts.append(Text(""))
+        parts += _parts(block, 0)
+    return Stack(*parts)
+
+
+def _parts(block: Block, indent: int) -> Iterator[RenderableType]:
+    from rich.padding import Padding
+
+    if isinstance(block, Line):
+        yield Padding(_line(block), (0, 0, 0, indent))
+    elif isinstance(block, Table):
+        yield Padding(_table(block), (0, 0, 0, indent))
+    else:
+        if block.head:
+            yield from _parts(block.head, indent)
+            indent += _INDENT
+        for inner in block.blocks:
+            yield from _parts(inner, indent)
+
+
+def _line(line: Line) -> RenderableType:
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    style = _STYLES.get(line.role, "")
+    if line.label in STATES:
+        grid = Grid.grid(padding=(0, 2, 0, 0))
+        grid.add_column(min_width=text.LABEL_WIDTH, no_wrap=True)
+        grid.add_column(overflow="fold")
+        grid.add_row(Text(line.label, style), Text(line.text))
+        return grid
+    words = Text(f"{line.label} " if line.label else "", overflow="fold")
+    return words.append(line.text, style)
+
+
+def _table(table: Table) -> RenderableType:
+    from rich.console import Group as Stack
+    from rich.padding import Padding
+    from rich.table import Table as Grid
+    from rich.text import Text
+
+    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
+    for name in table.header:
+        grid.add_column(name, overflow="fold")
+    for row in table.rows:
+        *cells, word = row
+        grid.add_row(*map(Text, cells), Text(word, _STYLES.get(word, "")))
+    return Stack(Text(table.caption, "bold"), Padding(grid, (0, 0, 0, _INDENT)))
