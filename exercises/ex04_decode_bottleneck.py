@@ -3,11 +3,14 @@
 Read notebook 04_decode_bottleneck first. No kernel today: you write down, as small functions, what
 the notebook argued. How many programs does FlashAttention-2 launch? How many SMs do they keep busy?
 How many bytes must be read, and how long does that take at best? Integers stay integers: use // and
-not /, unless a fraction is asked for. a // b rounds down; -(-a // b) is a divided by b, rounded up.
+not /, unless a fraction is asked for (2.0 is not the integer 2). a // b rounds down; -(-a // b) is a
+divided by b, rounded up.
 
 Write only between a line that begins with "# >>> write" and the next "# <<<".
 Check yourself: `fdlib check 4` in a terminal, or `check(4)` in the notebook.
 """
+
+import math  # noqa: F401  (if you want it)
 
 
 def grid_programs(batch, heads_q, len_q, block_m=128):
@@ -75,7 +78,7 @@ def decode_time_us(bytes_read, bandwidth_gbs, programs, num_sms):
 def splits_to_fill(batch, heads_q, num_sms):
     """The fewest parts to cut the keys into, so that one query per sequence gives every SM a program.
 
-    Each part of each query head of each sequence is one program.
+    Each part of each query head of each sequence is one program. At least 1: uncut.
     """
     # >>> write: the number of splits
     raise NotImplementedError("write: the number of splits")
@@ -83,4 +86,4 @@ def splits_to_fill(batch, heads_q, num_sms):
     return splits
 
 
-# Generated from solutions/ex04_decode_bottleneck.py; write between the markers. 983eb2c55a4c
+# Generated from solutions/ex04_decode_bottleneck.py; write between the markers. 1b9b4cfa1365

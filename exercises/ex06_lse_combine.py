@@ -26,7 +26,8 @@ def merge(out_a, lse_a, out_b, lse_b):
     """Two parts become one: out_a, out_b (..., D), lse_a, lse_b (...). Returns (out, lse).
 
     The LSEs are natural logarithms. A part that saw no key has out = 0 and lse = -inf, and changes
-    nothing: merging with it gives back the other part. Two such parts give 0 and -inf, not NaN.
+    nothing: merging with it gives back the other part. Two such parts give 0 and -inf, not NaN. The
+    arguments stay as they are.
     """
     # >>> write: the merge of two parts
     raise NotImplementedError("write: the merge of two parts")
@@ -89,7 +90,7 @@ def flash_decode(q, k, v, num_splits, split_kv=split_kv_attention):
 
     out like q, in q's dtype; lse (B, H_q, 1) float32.
     `split_kv(q, k, v, num_splits)` returns (out_partial, lse_partial). It is fdlib's kernel unless
-    you pass your own from exercise 05.
+    you pass your own from exercise 05. Merge the parts with combine, and so with your kernel.
     """
     # >>> write: split, then combine
     raise NotImplementedError("write: split, then combine")
@@ -97,4 +98,4 @@ def flash_decode(q, k, v, num_splits, split_kv=split_kv_attention):
     return out, lse
 
 
-# Generated from solutions/ex06_lse_combine.py; write between the markers. 20a1f46cd89c
+# Generated from solutions/ex06_lse_combine.py; write between the markers. 37320704b0c8

@@ -116,6 +116,10 @@ def _add_learner_commands(commands: Any) -> None:
     reset.add_argument("number", **_ONE)
     reset.set_defaults(run=_reset)
 
+    quiz = commands.add_parser("quiz", help="the questions at the end of a notebook")
+    quiz.add_argument("notebook", type=int, metavar="N", help="the notebook's number")
+    quiz.set_defaults(run=_quiz)
+
 
 def _doctor(options: argparse.Namespace) -> int:
     from fdlib.doctor import examine, render
@@ -126,14 +130,14 @@ def _doctor(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> int:
-    from fdlib.course.attempt import attempt
-    from fdlib.course.reports import scores, text
+    from fdlib.course.attempt import attempt_shown
+    from fdlib.course.reports import scores
 
     numbers = _numbers(options)
     verdicts = []
     for number in numbers:
-        verdicts.append(attempt(number, seed=options.seed))
-        print(text.render(verdicts[-1]) + "\n" * (len(numbers) > 1), flush=True)
+        verdicts.append(attempt_shown(number, seed=options.seed))
+        print(end="\n" * (len(numbers) > 1), flush=True)
     if len(verdicts) > 1:
         print(scores.score_table(verdicts))
     return 0 if all(verdict.passed for verdict in verdicts) else 1
@@ -183,6 +187,12 @@ def _reset(options: argparse.Namespace) -> int:
 
     print(write_fresh(options.number))
     return 0
+
+
+def _quiz(options: argparse.Namespace) -> int:
+    from fdlib.course.quizzes.text import run_in_terminal
+
+    return 0 if run_in_terminal(options.notebook) else 1
 
 
 def _build(options: argparse.Namespace) -> int:

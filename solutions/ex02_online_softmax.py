@@ -34,7 +34,7 @@ def update(m, l, acc, scores, v):  # noqa: E741
     """Fold one block into the state: scores (..., M, N), already scaled, hidden ones -inf; v (...,
     N, D).
 
-    Returns the new (m, l, acc). v must stay as it was.
+    Returns the new (m, l, acc). v must stay as it was; the other arguments may be overwritten.
     """
     # m_new (..., M): the largest score of old and new together. alpha (..., M), between 0 and 1: what
     # the old sums are multiplied with. They were measured against m, and now count against m_new.

@@ -26,7 +26,8 @@ def merge(out_a, lse_a, out_b, lse_b):
     """Two parts become one: out_a, out_b (..., D), lse_a, lse_b (...). Returns (out, lse).
 
     The LSEs are natural logarithms. A part that saw no key has out = 0 and lse = -inf, and changes
-    nothing: merging with it gives back the other part. Two such parts give 0 and -inf, not NaN.
+    nothing: merging with it gives back the other part. Two such parts give 0 and -inf, not NaN. The
+    arguments stay as they are.
     """
     # >>> write: the merge of two parts
     m = torch.maximum(lse_a, lse_b)
@@ -102,7 +103,7 @@ def flash_decode(q, k, v, num_splits, split_kv=split_kv_attention):
 
     out like q, in q's dtype; lse (B, H_q, 1) float32.
     `split_kv(q, k, v, num_splits)` returns (out_partial, lse_partial). It is fdlib's kernel unless
-    you pass your own from exercise 05.
+    you pass your own from exercise 05. Merge the parts with combine, and so with your kernel.
     """
     # >>> write: split, then combine
     out_partial, lse_partial = split_kv(q, k, v, num_splits)

@@ -24,7 +24,7 @@ def write_notebook(path: Path, *sources: str) -> Path:
     return path
 
 
-@pytest.mark.parametrize("argv", [[], ["nonsense"], ["check"], ["check", "five"], ["exercises"]])
+@pytest.mark.parametrize("argv", [[], ["nonsense"], ["check", "five"], ["exercises"]])
 def test_wrong_command_line(argv, capsys):
     with pytest.raises(SystemExit) as stopped:
         cli.main(argv)
@@ -39,7 +39,9 @@ def test_help_needs_no_torch():
     code += "assert not {'torch', 'triton', 'nbformat'} & set(sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    assert all(word in done.stdout for word in ("doctor", "check", "exercises", "course"))
+    assert all(
+        word in done.stdout for word in ("doctor", "check", "hint", "reset", "exercises", "course")
+    )
 
 
 @pytest.mark.parametrize("usable", [True, False])
@@ -50,22 +52,6 @@ def test_doctor_s_exit_code(monkeypatch, capsys, usable):
     assert cli.main(["doctor"]) == (0 if usable else 1)
     assert cli.main(["doctor", "--json"]) == (0 if usable else 1)
     assert capsys.readouterr().out == "text\n{}\n"
-
-
-@pytest.mark.parametrize("passed", [True, False])
-def test_check_passes_number_and_seed(monkeypatch, capsys, passed):
-    asked = []
-
-    def check(number, **options):
-        asked.append((number, options))
-        return SimpleNamespace(passed=passed)
-
-    monkeypatch.setattr("fdlib.course.grading.runner.check", check)
-    monkeypatch.setattr("fdlib.course.reports.text.render", lambda _: "verdict")
-    assert cli.main(["check", "5", "--seed", "7"]) == (0 if passed else 1)
-    assert cli.main(["check", "5"]) == (0 if passed else 1)
-    assert asked == [(5, {"seed": 7}), (5, {})]
-    assert capsys.readouterr().out == "verdict\nverdict\n"
 
 
 def test_check_of_an_unknown_exercise(capsys):

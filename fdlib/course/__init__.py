@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from fdlib.course.commands import hint, reset, solution, status
     from fdlib.course.learner import check, load
     from fdlib.course.prediction import compare_prediction
+    from fdlib.course.quizzes.notebook import quiz
+    from fdlib.course.quizzes.text import answer
     from fdlib.course.show import show_source
 
 __all__ = [
@@ -25,10 +27,12 @@ __all__ = [
     "reset",
     "compare_prediction",
     "show_source",
+    "quiz",
+    "answer",
 ]
 
 _HOMES = {"check": "learner", "load": "learner", "compare_prediction": "prediction"}
-_HOMES |= {"show_source": "show"}
+_HOMES |= {"show_source": "show", "quiz": "quizzes.notebook", "answer": "quizzes.text"}
 
 
 def __getattr__(name: str) -> Any:

@@ -4,26 +4,44 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+from functools import partial
 from pathlib import Path
 
 from fdlib.course.catalogue import exercise_path
 from fdlib.course.grading import runner
 from fdlib.course.grading.loader import read_source
 from fdlib.course.grading.verdict import Verdict
+from fdlib.course.progress import record_verdict
 
-__all__ = ["attempt", "text_digest"]
+__all__ = ["attempt", "attempt_shown", "text_digest"]
 
 
-def attempt(number: int, *, path: str | Path | None = None, seed: int | None = None) -> Verdict:
+def attempt(
+    number: int,
+    *,
+    path: str | Path | None = None,
+    seed: int | None = None,
+    on_progress: runner.OnProgress | None = None,
+) -> Verdict:
     """Check an exercise as `runner.check` does; a check of the learner's own file is counted."""
+    check = partial(runner.check, number, path=path, seed=seed, on_progress=on_progress)
     if path is not None and not _is_own(number, path):
-        return runner.check(number, path=path, seed=seed)
-    from fdlib.course.progress import record_verdict
-
+        return check()
     digest = text_digest(exercise_path(number))
-    verdict = runner.check(number, path=path, seed=seed)
+    verdict = check()
     record_verdict(verdict, digest)
     return verdict
+
+
+def attempt_shown(
+    number: int, *, path: str | Path | None = None, seed: int | None = None
+) -> Verdict:
+    """The same, shown as it goes, in a notebook or a terminal."""
+    from fdlib.course.reports.live import follow
+
+    return follow(
+        lambda on_progress: attempt(number, path=path, seed=seed, on_progress=on_progress)
+    )
 
 
 def _is_own(number: int, path: str | Path) -> bool:

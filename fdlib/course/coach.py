@@ -39,7 +39,7 @@ def hint_text(number: int, region: str | int | None = None, level: int | None = 
             f"Exercise {number:02}, region {names.index(name) + 1} of {len(names)}: {name}",
             f"Hint {shown} of {len(LEVELS)} ({LEVELS[shown - 1]}):",
             *_indented(hints[name].level(shown)),
-            _what_next(number, shown),
+            _what_next(number, shown, names.index(name) + 1 if region is not None else 0),
         ]
     )
 
@@ -75,14 +75,16 @@ def _indented(text: str) -> list[str]:
     return lines
 
 
-def _what_next(number: int, shown: int) -> str:
-    again = f"`fdlib hint {number}`, or hint({number}) in a notebook"
-    if shown < len(LEVELS):
-        return f"Not enough? {again}, goes one step further."
-    return (
-        f"That is the last hint for this region. `fdlib hint {number} --region NAME` is for another; "
-        f"`fdlib solution {number}` shows the solution."
-    )
+def _what_next(number: int, shown: int, region: int) -> str:
+    if shown == len(LEVELS):
+        return (
+            f"That is the last hint for this region. `fdlib hint {number} --region NAME` is for "
+            f"another; `fdlib solution {number}` shows the solution."
+        )
+    command, call = f"fdlib hint {number}", f"hint({number})"
+    if region:
+        command, call = f"{command} --region {region}", f"hint({number}, {region})"
+    return f"Not enough? `{command}`, or {call} in a notebook, goes one step further."
 
 
 def solution_text(number: int, *, give_up: bool = False, whole: bool = False) -> str:

@@ -30,12 +30,13 @@ class Refused(RuntimeError):
 def write_atomically(path: Path, content: str | bytes) -> None:
     """Replace a file: whenever the process ends, the file is the old one or the new one, complete.
 
-    Text is written as UTF-8 with its line ends as they are. What an earlier, killed process left
-    beside the file is removed.
+    Text is written as UTF-8 with its line ends as they are. What earlier, killed processes left in
+    the folder is removed.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
+    _sweep(path.parent)
     own = f"{os.getpid()}.{threading.get_ident()}"
-    temporary = path.with_name(f".{path.name}.{own}.tmp")
+    temporary = path.with_name(f".{path.name}.{own}.fdlib.tmp")
     try:
         with open(temporary, "wb") as file:
             file.write(data)
@@ -46,13 +47,12 @@ def write_atomically(path: Path, content: str | bytes) -> None:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
-    _sweep(path)
 
 
-def _sweep(path: Path) -> None:
-    for left in path.parent.glob(f".{path.name}.*.*.tmp"):
-        with contextlib.suppress(OSError, ValueError):
-            if _is_left(left, int(left.name.split(".")[-3])):
+def _sweep(folder: Path) -> None:
+    for left in folder.glob(".*.fdlib.tmp"):
+        with contextlib.suppress(OSError, ValueError, IndexError):
+            if _is_left(left, int(left.name.split(".")[-4])):
                 left.unlink()
 
 

@@ -14,10 +14,9 @@ __all__ = ["check", "load"]
 
 def check(number: int, *, path: str | Path | None = None, seed: int | None = None) -> None:
     """Check an exercise and show the verdict, drawn in a notebook and as text elsewhere."""
-    from fdlib.course.attempt import attempt
-    from fdlib.course.reports.live import follow
+    from fdlib.course.attempt import attempt_shown
 
-    follow(lambda _: attempt(number, path=path, seed=seed))
+    attempt_shown(number, path=path, seed=seed)
 
 
 def load(number: int, *, path: str | Path | None = None) -> ModuleType:

@@ -13,7 +13,7 @@ from typing import Any
 
 from fdlib.course.build import is_as_generated
 from fdlib.course.catalogue import exercise_path, solution_path
-from fdlib.course.files import Refused, write_atomically
+from fdlib.course.files import Refused, must_be_writable, write_atomically
 from fdlib.course.fresh import keep_own, replacing, shown
 from fdlib.course.grading.loader import LONGEST_BYTES, read_source
 from fdlib.course.regions import regions
@@ -55,12 +55,13 @@ def _arguments(line: str) -> tuple[int, int | None]:
 
 
 def _show(number: int, path: Path, line: str) -> None:
+    must_be_writable(path)  # running the cell will save it
     try:
         text = _ended(read_source(path))
+    except FileNotFoundError:
+        raise Refused(f"{path} is not there; reset({number}) writes it.") from None
     except OSError as error:
-        raise Refused(
-            f"{path} cannot be read ({error.strerror}). reset({number}) writes a fresh one."
-        ) from None
+        raise Refused(f"{path} cannot be read ({error.strerror}).") from None
     shell = _shell()
     shell.set_next_input(f"%%exercise {line}\n{text.rstrip()}", replace=True)
     _came_from[number, _cell(shell)] = _digest(text)
@@ -74,19 +75,19 @@ def _save(number: int, path: Path, cell: str) -> None:
             f"This cell is empty and was not saved. `%exercise {number}` shows your file in a cell."
         )
     key = (number, _cell(_shell()))
-    with replacing(path):
-        present = _present(path)
-        if present != text:
-            _must_be_exercise(number, text)
-            known = bool(key[1]) and _came_from.get(key) == _digest(present or "")
-            if path.exists() and not known and not is_as_generated(present or ""):
+    if _present(path) != text:
+        _must_be_exercise(number, text)
+        with replacing(path):
+            present = _present(path) or ""
+            known = bool(key[1]) and _came_from.get(key) == _digest(present)
+            if path.exists() and not known and not is_as_generated(present):
                 print(
                     f"{shown(path)} held something that this cell does not come from. "
                     f"It is kept in {shown(keep_own(path))}."
                 )
             write_atomically(path, text)
-            print(f"Saved to {shown(path)}.")
-        _came_from[key] = _digest(text)
+        print(f"Saved to {shown(path)}.")
+    _came_from[key] = _digest(text)
 
 
 def _must_be_exercise(number: int, text: str) -> None:
@@ -129,6 +130,6 @@ def _shell() -> Any:
 def _cell(shell: Any) -> str:
     """What the front end calls the cell that runs, "" if it does not say."""
     try:
-        return str(shell.get_parent()["metadata"]["cellId"])
+        return str(shell.get_parent()["metadata"]["cellId"] or "")
     except (AttributeError, KeyError, TypeError):
         return ""

@@ -2,9 +2,9 @@
 
 One item per check. The first item of a file runs the whole exercise once, in a process of its own;
 the learner's file is never imported by pytest. An exercise whose file is gone from exercises/ is an
-item too, and fails. This repository's pyproject.toml loads it; for files elsewhere it is
-`pytest -p fdlib.course.pytest_plugin FOLDER`. Nothing heavy is imported before a file of an
-exercise is met.
+item too, and fails. `--scores FILE` writes all scores as JSON. This repository's pyproject.toml
+loads the plugin; for files elsewhere it is `pytest -p fdlib.course.pytest_plugin FOLDER`. Nothing
+heavy is imported before a file of an exercise is met.
 """
 
 from __future__ import annotations
@@ -34,10 +34,31 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("fdlib", "Flash-Decoding exercises")
     text = "repeat the exercises' checks with the inputs of this seed"
     group.addoption("--seed", type=int, dest="fdlib_seed", help=text)
+    text = "write the scores of the exercises to this file, as JSON"
+    group.addoption("--scores", metavar="FILE", dest="fdlib_scores", help=text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_VERDICTS] = {}
+    if hasattr(config, "workerinput"):  # a process of pytest-xdist; its controller keeps the scores
+        return
+    from fdlib.course.gradebook import Gradebook
+
+    book = Gradebook(lambda: _seed(config), _scores_file(config))
+    config.pluginmanager.register(book, "fdlib-gradebook")
+
+
+def _scores_file(config: pytest.Config) -> Path | None:
+    from fdlib.course.reports.scores import expect_writable
+
+    if config.option.fdlib_scores is None:
+        return None
+    path = config.invocation_params.dir / config.option.fdlib_scores
+    try:
+        expect_writable(path)
+    except ValueError as error:
+        raise pytest.UsageError(f"--scores: {error}") from None
+    return path
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -118,9 +139,9 @@ class ExerciseFile(pytest.File):
         self.exercise = exercise
 
     def collect(self) -> Iterable[pytest.Item]:
-        from fdlib.course.checks import load_checks
+        from fdlib.course.checks import all_checks
 
-        for check in load_checks(self.exercise):
+        for check in all_checks(self.exercise):
             item = CheckItem.from_parent(self, name=check.name)
             if self.config.pluginmanager.hasplugin("xdist"):
                 item.add_marker(pytest.mark.xdist_group(self.exercise.module_name))
@@ -180,11 +201,28 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Let the verdict travel with the report, from a process of pytest-xdist to the controller."""
+    verdict = item.config.stash[_VERDICTS].get(str(item.path))
+    if isinstance(item, CheckItem) and call.when == "call" and verdict:
+        item.user_properties += _properties(verdict, item.name)  # for --junit-xml
     report = yield
     if isinstance(item, CheckItem) and call.when == "call":
-        verdict = item.config.stash[_VERDICTS].get(str(item.path))
         report.fdlib_verdict = verdict.to_dict() if verdict else None
+        if verdict is None and call.excinfo:
+            report.fdlib_not_graded = (str(item.path), str(call.excinfo.value))
     return report
+
+
+def _properties(verdict: Verdict, name: str) -> list[tuple[str, object]]:
+    """What a report says besides passed and failed; of the whole exercise for a missing file."""
+    results = [check for check in verdict.checks if check.name == name] or verdict.checks
+    return [
+        ("exercise", verdict.name),
+        ("state", verdict.state),
+        ("points", sum(check.points for check in results if check.outcome == "passed")),
+        ("max_points", sum(check.points for check in results)),
+        ("mistake", "".join(check.mistake for check in results[:1])),
+        ("seed", verdict.seed),
+    ]
 
 
 def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] | None:
@@ -193,19 +231,3 @@ def pytest_report_teststatus(report: pytest.TestReport) -> tuple[str, str, str] 
     if verdict and verdict["state"] == "not started":
         return "not started", "n", "NOT STARTED"
     return None
-
-
-def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    from fdlib.course.grading.verdict import Verdict
-    from fdlib.course.reports.scores import score_table
-
-    scores: dict[str, Verdict] = {}
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if data := getattr(report, "fdlib_verdict", None):
-                scores.setdefault(data["path"], Verdict.from_dict(data))
-    if not scores:
-        return
-    terminalreporter.section("scores")
-    terminalreporter.write_line(score_table(scores.values()))
-    terminalreporter.write_line(f"Same inputs again: --seed {_seed(config)}")

@@ -7,10 +7,9 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from fdlib.course.attempt import attempt
+from fdlib.course.attempt import attempt_shown
 from fdlib.course.catalogue import exercise_path
 from fdlib.course.fresh import shown
-from fdlib.course.reports.text import render
 
 __all__ = ["saves", "watch"]
 
@@ -28,7 +27,8 @@ def watch(numbers: Sequence[int], *, seed: int | None = None) -> None:
     print(f"Watching {names}.\nSave a file and it is checked; Ctrl-C ends.", flush=True)
     for path in saves(list(paths)):
         if path.is_file():
-            print("\n" + render(attempt(paths[path], seed=seed)), flush=True)
+            print(flush=True)
+            attempt_shown(paths[path], seed=seed)
         elif path.is_dir():
             print(f"\n{shown(path)} is a folder now; waiting for a file.", flush=True)
         else:

@@ -20,11 +20,11 @@ from fdlib.device import require_triton
 
 require_triton()
 
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.runtime.jit import JITFunction
+import triton  # noqa: E402  (compiled mode is chosen before triton is imported)
+from triton.backends.compiler import GPUTarget  # noqa: E402
+from triton.runtime.jit import JITFunction  # noqa: E402
 
-__all__ = ["Launch", "Resources", "compiling_for", "not_launching", "resources"]
+__all__ = ["Launch", "Resources", "compiling_for", "not_launching", "resources", "warm_up"]
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,26 @@ def not_launching() -> Iterator[None]:
         JITFunction.run = run
 
 
+def warm_up() -> None:
+    """Do once what the first compilation of a process does: before the process is copied."""
+    import triton.compiler.compiler as compiler
+    import triton.runtime.cache as cache
+
+    for module in (cache, compiler):  # which one has it depends on Triton's version
+        getattr(module, "triton_key", lambda: "")()  # half a second: it hashes all of Triton
+
+
 def resources(kernel: Any) -> Resources:
     """What a kernel takes that Triton compiled."""
-    ptx = kernel.asm["ptx"]
+    ptx = re.sub(r'"[^"]*"', "", kernel.asm["ptx"])  # without the names of files
     registers, local_bytes = _registers(kernel.asm["cubin"])
-    return Resources(kernel.metadata.shared, "tf32" in ptx, "mma" in ptx, registers, local_bytes)
+    return Resources(
+        shared_bytes=kernel.metadata.shared,
+        tf32=re.search(r"[.:]tf32\b", ptx) is not None,
+        tensor_cores=re.search(r"\b(wg)?mma\.|\btcgen05\.mma\b", ptx) is not None,
+        registers=registers,
+        local_bytes=local_bytes,
+    )
 
 
 def _registers(cubin: bytes) -> tuple[int | None, int | None]:
@@ -118,7 +133,7 @@ def _registers(cubin: bytes) -> tuple[int | None, int | None]:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "kernel.cubin"
         file.write_bytes(cubin)
-        command = [tool, "--dump-resource-usage", file]
+        command = [str(tool), "--dump-resource-usage", str(file)]
         text = subprocess.run(command, capture_output=True, text=True).stdout
     found = re.search(r"REG:(\d+) STACK:(\d+)", text)
     return (int(found[1]), int(found[2])) if found else (None, None)

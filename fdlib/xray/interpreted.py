@@ -8,51 +8,22 @@ from __future__ import annotations
 
 import contextlib
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 from unittest import mock
 
 import numpy as np
 
 from fdlib.xray.addresses import Addresses, Part
+from fdlib.xray.observer import Access, Observer, Program
 
-__all__ = ["Access", "Observer", "Order", "Program", "watching"]
+__all__ = ["Order", "watching"]
 
-Program = tuple[int, int, int]
 Order = Callable[[int], Sequence[int]]  # n -> a permutation of range(n)
 
 # Atomics of Triton 3.9 that are built from plain loads and stores: which argument is the semantic.
 _BUILT_FROM_PLAIN = {"create_atomic_load": 2, "create_atomic_store": 3, "create_atomic_poll": 3}
-
-
-@dataclass
-class Access:
-    """What one operation of one program is about to do with one argument."""
-
-    kind: str  # "load", "store" or "atomic"
-    argument: str  # the kernel's own name for the tensor
-    program: Program
-    offsets: np.ndarray  # int64: elements from element 0 to each lane's, hidden lanes included
-    last: np.ndarray | None  # the last element that each lane touches, None if it is the same one
-    lanes: np.ndarray  # bool: the lanes that the mask lets through
-    masked: bool  # the kernel gave a mask (of an atomic: a mask that hides lanes)
-    undefined: bool  # a load that hides lanes and has no `other`: they hold anything
-    semantic: str  # of an atomic: "relaxed", "acquire", "release" or "acquire_release"
-
-
-class Observer(Protocol):
-    """Who is told. `access` may raise: the access does not happen then."""
-
-    def launch(self, kernel: str, grid: Program, arguments: Mapping[str, Any]) -> None:
-        """A launch begins, on these tensors by the names of the kernel's parameters."""
-
-    def access(self, access: Access) -> None:
-        """A program is about to load, to store or to do an atomic."""
-
-    def end(self) -> None:
-        """The launch is over, or an exception has ended it."""
 
 
 @contextlib.contextmanager
@@ -155,7 +126,7 @@ class _Watch:
         converted = original(arg)
         if hasattr(arg, "data_ptr"):
             tensor = getattr(arg, "base", arg)  # that of a triton.reinterpret
-            base = self._addresses.add(self._names[id(arg)], tensor)
+            base = self._addresses.add(self._names.get(id(arg), "a tensor"), tensor)
             converted.handle.data = np.array([base], dtype=np.uint64)
         return converted
 

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import importlib
 import sys
+import types
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import fdlib.course.checks
-from fdlib.course import catalogue
+from fdlib.course import catalogue, progress
+from fdlib.course.build import generate
+from fdlib.course.hints import Hint
 
-from .toy import ADD, CHECKS, DIVIDE, SOLUTION, TOY, TOY_NAME
+from .toy import ADD, CHECKS, DIVIDE, SOLUTION, TOY, TOY_NAME, Toy
 
 
 @pytest.fixture
@@ -40,3 +43,21 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
     yield write
     sys.modules.pop(TOY.checks_module, None)
     sys.modules.pop(TOY.module_name, None)
+
+
+@pytest.fixture
+def course(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A course of the toy exercise alone, not started, with hints; it is the working directory."""
+    root = tmp_path / "course"
+    for name, text in (("solutions", SOLUTION), ("exercises", generate(SOLUTION, TOY_NAME))):
+        (root / name).mkdir(parents=True)
+        (root / name / TOY_NAME).write_text(text)
+    hints = types.ModuleType("fdlib.course.hints.ex91")
+    hints.HINTS = {
+        name: Hint(f"Look at {name}.", f"The idea of {name}.", "1. a step\n   of two lines")
+        for name in ("add the value", "divide")
+    }
+    monkeypatch.setitem(sys.modules, "fdlib.course.hints.ex91", hints)
+    monkeypatch.setattr(progress, "_said", set())
+    monkeypatch.chdir(root)
+    return root

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -162,8 +164,61 @@ def test_the_file_is_never_imported_by_pytest(course: Path) -> None:
 
 
 def test_the_report_goes_to_junit_too(course: Path) -> None:
+    _solve(course, divide='    print("\\x1b[31m<b>", "\\x00")\n    return total(values)\n')
+    assert _pytest(course, "exercises", "--junit-xml", "scores.xml", "--seed", "7")[0] == 1
+    cases = {
+        case.get("name"): case for case in ElementTree.parse(course / "scores.xml").iter("testcase")
+    }
+    messages = {
+        name: [f.get("message") for f in case.iter("failure")] for name, case in cases.items()
+    }
+    assert messages["total"] == messages["empty"] == []
+    assert "mean is wrong for 3 values: got 9, expected 3." in messages["mean"][0]
+    assert "<b> \\x00" in messages["mean"][0]
+    said = {
+        name: {p.get("name"): p.get("value") for p in case.iter("property")}
+        for name, case in cases.items()
+    }
+    assert said["total"]["points"] == said["total"]["max_points"] == "3"
+    mean = {"exercise": "ex91_toy_sum", "state": "failed", "points": "0", "max_points": "2"}
+    assert said["mean"] == mean | {"mistake": "", "seed": "7"}
+
+
+def test_junit_says_what_is_not_started(course: Path) -> None:
     _pytest(course, "exercises", "--junit-xml", "scores.xml")
-    assert (course / "scores.xml").read_text().count("is not started") >= 3
+    failures = list(ElementTree.parse(course / "scores.xml").iter("failure"))
+    assert ["is not started" in (each.get("message") or "") for each in failures] == [True] * 3
+
+
+def test_scores_are_written_for_programs(course: Path) -> None:
+    _solve(course, divide="    return total(values)\n")
+    status, text = _pytest(course, "exercises", "solutions", "--scores", "s.json", "--seed", "7")
+    assert status == 1, text
+    data = json.loads((course / "s.json").read_text())
+    assert (data["points"], data["max_points"], data["seed"], data["complete"]) == (10, 12, 7, True)
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", data["date"])
+    states = {Path(each["path"]).parent.name: each["state"] for each in data["exercises"]}
+    assert states == {"exercises": "failed", "solutions": "passed"}
+    assert [each["outcome"] for each in data["exercises"][0]["checks"]] == [
+        "passed",
+        "failed",
+        "passed",
+    ]
+    assert "not run" not in json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"), [("no/s.json", "no is not there; make it"), ("tests", "is a folder")]
+)
+def test_scores_that_cannot_be_written_are_refused_before_grading(
+    course: Path, scores: str, said: str
+) -> None:
+    _solve(course)
+    status, text = _pytest(course, "exercises", "--scores", scores)
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: --scores: " in text
+    assert said in text
+    assert "passed" not in text
 
 
 @pytest.mark.skipif(importlib.util.find_spec("xdist") is None, reason="pytest-xdist")
@@ -171,11 +226,13 @@ def test_the_report_goes_to_junit_too(course: Path) -> None:
 def test_the_table_is_right_with_xdist(course: Path, distribution: str) -> None:
     _solve(course, divide="    return total(values)\n")
     xdist = ["-p", "xdist", "-n", "2", "--dist", distribution, "--seed", "12"]
+    xdist += ["--scores", "s.json"]
     status, text = _pytest(course, "exercises/", "tests/", *xdist)
     assert status == 1
     assert "1 failed, 3 passed" in text
     assert len(re.findall(r"ex91_toy_sum +4/6 +failed", text)) == 1
     assert "--seed 12" in text
+    assert json.loads((course / "s.json").read_text())["points"] == 4
 
 
 def test_other_folders_and_names_are_left_alone(course: Path) -> None:

@@ -10,6 +10,7 @@ import fdlib.course.checks
 from fdlib.course import catalogue
 from fdlib.course.grading import runner
 from fdlib.course.grading.runner import check
+from fdlib.course.grading.verdict import Verdict
 from fdlib.course.regions import skeleton
 
 from .test_regions import KERNEL
@@ -59,7 +60,7 @@ def test_seeds_are_fresh_unless_given(toy: Toy) -> None:
 
 
 def test_not_started_runs_nothing(toy: Toy, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(runner, "run_group", None)
+    monkeypatch.setattr(runner, "run_step", None)
     verdict = grade(toy(skeleton(SOLUTION)))
     assert (verdict.state, verdict.points, verdict.max_points) == ("not started", 0, 6)
     assert verdict.empty == ("add the value", "divide")
@@ -114,6 +115,22 @@ def test_results_without_the_word_of_the_run_do_not_count(toy: Toy) -> None:
         "    return 0\n"
     )
     assert grade(toy(divide=code)).result("mean").outcome != "passed"
+
+
+def test_progress_grows_and_its_faults_change_nothing(toy: Toy) -> None:
+    seen: list[Verdict] = []
+
+    def show(verdict: Verdict) -> None:
+        seen.append(verdict)
+        raise OSError("the terminal is gone")
+
+    path = toy(divide="    __import__('time').sleep(0.3)\n    return 3.0\n")
+    verdict = check(path, time_limit_s=LIMIT_S, on_progress=show)
+    assert verdict.passed
+    known = [sum(result.outcome != "not run" for result in each.checks) for each in seen]
+    assert (known, known[-1]) == (sorted(known), 3)
+    assert 1 in known  # as it came: the second check takes a while
+    assert {each.state for each in seen} == {"running"}
 
 
 def test_damaged_markers_are_noted_and_the_code_is_graded(toy: Toy) -> None:
@@ -210,13 +227,14 @@ def test_the_interpreters_own_warnings_are_not_shown(kernels: Toy) -> None:
 
 
 @needs_triton
-def test_interpreting_switched_off_without_a_gpu_is_nobodys_line(
-    kernels: Toy, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("value", ["0", "1"])
+def test_values_are_looked_at_under_the_interpreter_whatever_is_switched_on(
+    kernels: Toy, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
-    monkeypatch.setenv("TRITON_INTERPRET", "0")
+    monkeypatch.setenv("TRITON_INTERPRET", value)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    with pytest.raises(RuntimeError, match="TRITON_INTERPRET is set to .*: unset"):
-        check(kernels(KERNEL), time_limit_s=60)
+    verdict = check(kernels(KERNEL), time_limit_s=60)
+    assert (verdict.state, verdict.mode) == ("passed", "interpreter")
 
 
 @needs_triton

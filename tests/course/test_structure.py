@@ -105,6 +105,9 @@ def test_nan_is_traced_to_rows_without_keys_or_to_whole_rows() -> None:
         ([(9, 10), (4, 5), (7, 7)], "In all 2 wrong cases your value is 1 less than"),
         ([(9, 10), (2, 5)], "your value is too small."),
         ([(0, 10)], "Your value is 0."),
+        ([(3, 3.7), (8, 8.2)], "your value is the right one, rounded down."),
+        ([(3.001, 3.0), (8.01, 8.0)], "your value is off by at most 0.12%: is something rounded"),
+        ([(2.5, 3), (7.9, 8)], "A whole number is expected, and yours is a float."),
         ([((1, 2), (1, 3)), (4, 4)], "bytes is right in 1 of 2 cases, first for case 1."),
     ],
 )

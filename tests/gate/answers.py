@@ -19,7 +19,7 @@ import pytest
 from fdlib.course.catalogue import EXERCISES, find, solution_path
 from fdlib.course.regions import regions
 
-HERE = Path(__file__).parent.parent / "course"
+HERE = Path(__file__).parent
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,10 @@ learner's file.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import random
 import re
+import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -31,7 +33,19 @@ if TYPE_CHECKING:
 
     from fdlib.course.catalogue import Exercise
 
-__all__ = ["Check", "CheckContext", "load_checks", "validate"]
+__all__ = [
+    "COMPILES",
+    "Check",
+    "CheckContext",
+    "Compilation",
+    "all_checks",
+    "load_checks",
+    "load_compilations",
+    "load_from",
+    "validate",
+]
+
+COMPILES = "compiles"  # name of the check that a Triton exercise has besides its CHECKS
 
 
 @dataclass(frozen=True)
@@ -70,9 +84,52 @@ class Check:
     region: str = ""  # name of the region that it checks, if it is one alone
 
 
+@dataclass(frozen=True)
+class Compilation:
+    """A launch of the learner's kernel that is compiled, not run, with tensors of real sizes.
+
+    The COMPILES of a Triton exercise's checks; `compiling.py` has the GPUs.
+    """
+
+    setting: str  # sizes and dtype, as the learner reads them
+    launch: Callable[[ModuleType], object]  # with tensors on the CPU
+    ieee: bool = False  # float32 products have to be float32: TF32 is wrong
+
+
 def load_checks(exercise: Exercise) -> tuple[Check, ...]:
-    """The checks of an exercise; raises `ValueError` if their names or points are not usable."""
+    """The checks of an exercise's values; raises `ValueError` if their names or points are not usable."""
     return validate(importlib.import_module(exercise.checks_module).CHECKS)
+
+
+def load_from(name: str, path: str) -> ModuleType:
+    """The module of an exercise's checks, from the file that the asking process found."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    validate(module.CHECKS)
+    return module
+
+
+def load_compilations(exercise: Exercise) -> tuple[Compilation, ...]:
+    """What is compiled once the values are right."""
+    return getattr(importlib.import_module(exercise.checks_module), "COMPILES", ())
+
+
+def all_checks(exercise: Exercise) -> tuple[Check, ...]:
+    """What the exercise is graded by: `load_checks`, and whether its kernels compile."""
+    checks = load_checks(exercise)
+    if not load_compilations(exercise):
+        return checks
+    title = "It compiles for GPUs from the T4 to the B200."
+    read = "03: Before you build: what the interpreter does, and what it hides"
+    return validate((*checks, Check(COMPILES, title, 1, _compiled_elsewhere, read=read)))
+
+
+def _compiled_elsewhere(module: ModuleType, context: CheckContext) -> None:
+    raise RuntimeError("kernels are compiled by compile_worker.py, in a process of its own")
 
 
 def validate(checks: tuple[Check, ...]) -> tuple[Check, ...]:

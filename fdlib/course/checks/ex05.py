@@ -5,17 +5,18 @@ from __future__ import annotations
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.checks import Check, CheckContext
+from fdlib.course.checks import Check, CheckContext, Compilation
 from fdlib.course.checks.guards import expect_written, unwritten_memory
-from fdlib.course.checks.inputs import NAN_BEHIND, call, describe, oracle, random_qkv, unchanged
+from fdlib.course.checks.inputs import call, describe, nan_behind, oracle, random_qkv, unchanged
 from fdlib.course.grading.compare import expect_close
+from fdlib.course.grading.watched import watched
 from fdlib.device import kernel_device
 from fdlib.plan import split_ranges
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "COMPILES"]
 
 _OUT_AXES = ("split", "batch", "query", "head", "dim")
 _LSE_AXES = ("split", "batch", "head", "query")
@@ -52,7 +53,7 @@ def _expect_splits(
 
     q, k, v = _inputs(context, **sizes)
     case, out, lse = _run(module, (q, k, v), num_splits, block_n)
-    behind = NAN_BEHIND if k.shape[1] % block_n else ""
+    behind = nan_behind(k, block_n)
     ranges = split_ranges(k.shape[1], num_splits, block_n)
     parts = [oracle(q.float(), k[:, start:end], v[:, start:end]) for start, end in ranges]
     want_out, want_lse = (torch.stack(x).cpu() for x in zip(*parts, strict=True))
@@ -133,7 +134,7 @@ def _float16(module: ModuleType, context: CheckContext) -> None:
     _expect_splits(module, context, 2, block_n=32, len_kv=100, **sizes)
 
 
-CHECKS = (
+CHECKS = watched(
     Check(
         "grid",
         "Every split, sequence and head has a program that writes its part.",
@@ -145,7 +146,7 @@ CHECKS = (
     Check(
         "one-split",
         "One split is attention over all keys, full blocks or not.",
-        2,
+        1,
         _one_split,
         read="The Triton that exercise 05 needs",
     ),
@@ -187,4 +188,19 @@ CHECKS = (
         _float16,
         read="Why a partial output is divided by its own sum",
     ),
+)
+
+
+def _launch(module: ModuleType, dtype: str, head_dim: int) -> None:
+    import torch
+
+    q = torch.empty(2, 1, 8, head_dim, dtype=getattr(torch, dtype))
+    k = torch.empty(2, 1000, 2, head_dim, dtype=q.dtype)
+    returns = ("out_partial", "lse_partial")
+    call(module, "split_kv", q, k, k.clone(), 8, 32, returns=returns)
+
+
+COMPILES = (
+    Compilation("float16, D 128, blocks of 32", lambda module: _launch(module, "float16", 128)),
+    Compilation("float32, D 64, blocks of 32", lambda module: _launch(module, "float32", 64)),
 )

@@ -6,7 +6,7 @@ import math
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.checks import Check, CheckContext
+from fdlib.course.checks import Check, CheckContext, Compilation
 from fdlib.course.checks.guards import counted, expect_written, unwritten_memory
 from fdlib.course.checks.inputs import (
     LSE_AXES,
@@ -19,13 +19,14 @@ from fdlib.course.checks.inputs import (
     unchanged,
 )
 from fdlib.course.grading.compare import Mismatch, expect_close
+from fdlib.course.grading.watched import watched
 from fdlib.device import kernel_device
 from fdlib.plan import split_ranges
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["CHECKS"]
+__all__ = ["CHECKS", "COMPILES"]
 
 _Parts = tuple["torch.Tensor", "torch.Tensor"]
 
@@ -140,16 +141,14 @@ def _combine_extremes(module: ModuleType, context: CheckContext) -> None:
 def _flash_decode(module: ModuleType, context: CheckContext) -> None:
     generator = context.generator()
     for dtype, len_kv, num_splits in (("float32", 300, 3), ("float16", 70, 5), ("float32", 1, 2)):
-        sizes: dict[str, Any] = {
-            "batch": 2,
-            "len_q": 1,
-            "len_kv": len_kv,
-            "heads_q": 6,
-            "heads_kv": 2,
-        }
-        q, k, v = random_qkv(generator, dtype=dtype, device=kernel_device(), **sizes)
+        sizes: dict[str, Any] = {"batch": 2, "len_q": 1, "heads_q": 6, "heads_kv": 2}
+        q, k, v = random_qkv(generator, len_kv=len_kv, dtype=dtype, device=kernel_device(), **sizes)
         case = describe(q, k, dtype, f"{num_splits} splits")
-        with unchanged(case, q=q, k=k, v=v), counted(module, "combine_kernel") as kernel:
+        with (
+            unchanged(case, q=q, k=k, v=v),
+            unwritten_memory(case),
+            counted(module, "combine_kernel") as kernel,
+        ):
             out, lse = call(module, "flash_decode", q, k, v, num_splits)
         if not kernel.launches:
             raise Mismatch(
@@ -171,7 +170,8 @@ def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
         return _parts(q, k, v, num_splits)
 
     case = describe(q, k, "float16", "5 splits, split_kv passed in")
-    out, lse = call(module, "flash_decode", q, k, v, 5, split_kv=split_kv)
+    with unwritten_memory(case):
+        out, lse = call(module, "flash_decode", q, k, v, 5, split_kv=split_kv)
     if counts != [5]:
         got = f"once each with num_splits {counts}" if counts else "never"
         raise Mismatch(
@@ -185,7 +185,7 @@ def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
     expect_close(out, want_out, what="out", case=case, axes=OUT_AXES, rtol=6e-4, atol=1e-5)
 
 
-CHECKS = (
+CHECKS = watched(
     Check(
         "merge",
         "Two parts merge into attention over the keys of both.",
@@ -212,7 +212,7 @@ CHECKS = (
     Check(
         "combine-extremes",
         "The kernel survives large LSEs and parts without keys.",
-        2,
+        1,
         _combine_extremes,
         read="The Triton that exercise 06 needs",
     ),
@@ -232,4 +232,17 @@ CHECKS = (
         read="The complete Flash-Decoding",
         region="split, then combine",
     ),
+)
+
+
+def _launch(module: ModuleType, dtype: str) -> None:
+    import torch
+
+    out_partial, lse_partial = torch.empty(8, 2, 1, 8, 128), torch.empty(8, 2, 8, 1)
+    call(module, "combine", out_partial, lse_partial, getattr(torch, dtype))
+
+
+COMPILES = (
+    Compilation("8 splits, D 128, float16 out", lambda module: _launch(module, "float16")),
+    Compilation("8 splits, D 128, float32 out", lambda module: _launch(module, "float32")),
 )

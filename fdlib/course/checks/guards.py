@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
 from fdlib.course.grading.compare import Mismatch, plain_tensor
+from fdlib.device import interpreting
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["counted", "expect_written", "unwritten_memory"]
+__all__ = ["Counted", "counted", "expect_written", "unwritten_memory"]
 
-_GUARD = 65_536  # elements behind a tensor: as far as a plausible wrong index reaches
+_GUARD = 65_536  # elements behind a tensor, on a GPU: as far as a plausible wrong index reaches
 
 
 @contextlib.contextmanager
 def unwritten_memory(case: str) -> Iterator[None]:
     """In the block, `torch.empty` and `torch.empty_like` give NaNs that `expect_written` knows.
 
-    More of it lies behind each tensor. Raise `Mismatch` if that was written to.
+    A `MemoryFault` in the block says for which case. On a GPU nothing sees a wrong address: there,
+    more NaNs lie behind each tensor, and `Mismatch` is raised if they were written to.
     """
     import torch
 
+    guarded = 0 if interpreting() else _GUARD
     behind: list[torch.Tensor] = []
 
     def marked(make: Any) -> Any:
@@ -33,7 +37,7 @@ def unwritten_memory(case: str) -> Iterator[None]:
             tensor = make(*args, **kw)
             if tensor.dtype not in (torch.float16, torch.float32):
                 return tensor
-            memory = make_empty(tensor.numel() + _GUARD, dtype=tensor.dtype, device=tensor.device)
+            memory = make_empty(tensor.numel() + guarded, dtype=tensor.dtype, device=tensor.device)
             bits, mark = _bits(memory)
             bits.fill_(mark)
             behind.append(memory[tensor.numel() :])
@@ -45,12 +49,26 @@ def unwritten_memory(case: str) -> Iterator[None]:
     with (
         mock.patch.object(torch, "empty", marked(torch.empty)),
         mock.patch.object(torch, "empty_like", marked(torch.empty_like)),
+        _faults_of(case),
     ):
         yield
     for guard in behind:
         bits, mark = _bits(guard)
         if (bits != mark).any():
             raise Mismatch(f"The kernel wrote past the end of a tensor that it fills, for {case}.")
+
+
+@contextlib.contextmanager
+def _faults_of(case: str) -> Iterator[None]:
+    from fdlib.course.grading.memory import fault_in
+
+    try:
+        yield
+    except Exception as error:
+        fault = fault_in(error)
+        if fault is None:
+            raise
+        raise fault.for_case(case) from error
 
 
 def expect_written(tensor: Any, *, what: str, case: str, axes: tuple[str, ...]) -> None:
@@ -78,24 +96,30 @@ def _bits(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
     return tensor.view(torch.int16 if half else torch.int32), 0x7EAD if half else 0x7FCADEAD
 
 
-class _Counted:
-    """A kernel that counts its launches."""
+@dataclass
+class Counted:
+    """How often a kernel was launched."""
 
-    def __init__(self, kernel: Any) -> None:
-        self.launches = 0
-        self._kernel = kernel
-
-    def __getitem__(self, grid: Any) -> Any:
-        self.launches += 1
-        return self._kernel[grid]
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._kernel, name)
+    launches: int = 0
 
 
 @contextlib.contextmanager
-def counted(module: ModuleType, name: str) -> Iterator[_Counted]:
+def counted(module: ModuleType, name: str) -> Iterator[Counted]:
     """In the block, the launches of the learner's kernel of this name are counted."""
-    kernel = _Counted(getattr(module, name, None))
-    with mock.patch.object(module, name, kernel, create=True):
-        yield kernel
+    from triton.runtime.interpreter import InterpretedFunction
+    from triton.runtime.jit import JITFunction
+
+    count = Counted()
+
+    def counting(run: Any) -> Any:
+        def counted_run(kernel: Any, *args: Any, **kw: Any) -> Any:
+            same = (kernel.fn.__module__, kernel.fn.__name__) == (module.__name__, name)
+            count.launches += same and not kw.get("warmup")
+            return run(kernel, *args, **kw)
+
+        return counted_run
+
+    with contextlib.ExitStack() as stack:
+        for kind in (InterpretedFunction, JITFunction):
+            stack.enter_context(mock.patch.object(kind, "run", counting(kind.run)))
+        yield count

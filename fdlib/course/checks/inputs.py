@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fdlib.course.grading.compare import Mismatch
+from fdlib.device import interpreting
 
 if TYPE_CHECKING:
     import torch
@@ -17,12 +18,12 @@ if TYPE_CHECKING:
 __all__ = [
     "CACHE_AXES",
     "LSE_AXES",
-    "NAN_BEHIND",
     "OUT_AXES",
     "bind_oracle",
     "call",
     "describe",
     "in_nan",
+    "nan_behind",
     "oracle",
     "random_qkv",
     "unchanged",
@@ -31,7 +32,6 @@ __all__ = [
 OUT_AXES = ("batch", "query", "head", "dim")
 LSE_AXES = ("batch", "head", "query")
 CACHE_AXES = ("batch", "position", "head", "dim")
-NAN_BEHIND = " (the memory behind the last key holds NaN: it must not be read)"
 # NaN lies behind the last key, head and sequence, as far as a plausible wrong index reaches.
 _MORE_KEYS, _MORE_SEQUENCES = 64, 4
 
@@ -107,6 +107,13 @@ def in_nan(x: torch.Tensor, behind: tuple[int, ...]) -> torch.Tensor:
     view = larger[tuple(slice(n) for n in x.shape)]
     view.copy_(x)
     return view
+
+
+def nan_behind(k: torch.Tensor, block_n: int) -> str:
+    """What to say of a NaN on a GPU, where nothing but this NaN tells that a key too many was read."""
+    if interpreting() or k.shape[1] % block_n == 0:
+        return ""
+    return " (the memory behind the last key holds NaN: it must not be read)"
 
 
 @functools.cache

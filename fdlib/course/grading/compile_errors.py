@@ -1,7 +1,7 @@
 """Triton's compiler errors, in the learner's terms.
 
 Driven by what Triton says (tests/course/test_compile_errors.py makes it say it): `compile_rules.py`
-has the sentences. What no rule knows is shown as Triton wrote it, with the learner's line.
+and `block_rules.py` have the sentences. What no rule knows is shown as Triton wrote it, with the learner's line.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fdlib.course.grading.compile_rules import HIDES, RULES
+from fdlib.course.grading.block_rules import BLOCK_RULES
+from fdlib.course.grading.compile_rules import FLOW_RULES, HIDES
 from fdlib.course.grading.loader import causes, explain, kernel_line, location, printable
 
 __all__ = ["Explained", "explain_compile_error", "float32_dot_line", "raw_message", "translate"]
@@ -57,7 +58,7 @@ def raw_message(error: BaseException) -> str:
 
 def translate(message: str) -> tuple[str, str]:
     """(the sentences, the heading to read) for what Triton said."""
-    for rule in RULES:
+    for rule in (*FLOW_RULES, *BLOCK_RULES):
         if found := re.search(rule.pattern, message):
             names = [_readable(group or "") for group in found.groups()]
             lines = (rule.what, rule.passes, rule.do)
@@ -81,22 +82,20 @@ def _better_line(error: BaseException, message: str, path: Path, source: str) ->
         for cause in causes(error):
             for line in reversed(list(_assigned(getattr(cause, "node", None), loop[1]))):
                 return kernel_line(getattr(cause, "src", None), line, path)
-    if function := re.search(r"Unsupported function referenced: <.*?(?:method|function) (\w+)", message):
-        for kernel in _kernels(source):
-            for node in ast.walk(kernel):
-                if isinstance(node, ast.Call) and _dotted(node.func)[-1:] == [function[1]]:
-                    if _dotted(node.func)[0] != "tl":
-                        return location(path, node.lineno, source)
+    pattern = r"Unsupported function referenced: <.*?(?:method|function) (\w+)"
+    if function := re.search(pattern, message):
+        for call, names in _calls(source):
+            if names[-1] == function[1] and names[0] != "tl":
+                return location(path, call.lineno, source)
     return ""
 
 
 def float32_dot_line(path: Path, source: str) -> str:
     """The first `tl.dot` of the learner's kernels that does not say how precise it has to be."""
-    for kernel in _kernels(source):
-        for node in ast.walk(kernel):
-            if isinstance(node, ast.Call) and _dotted(node.func)[-1:] == ["dot"]:
-                if not {"input_precision", "allow_tf32"} & {kw.arg for kw in node.keywords}:
-                    return location(path, node.lineno, source)
+    for call, names in _calls(source):
+        given = {keyword.arg for keyword in call.keywords}
+        if names[-1] == "dot" and not given & {"input_precision", "allow_tf32"}:
+            return location(path, call.lineno, source)
     return ""
 
 
@@ -110,15 +109,18 @@ def _assigned(node: object, name: str) -> Iterator[int]:
                 yield each.lineno
 
 
-def _kernels(source: str) -> Iterator[ast.FunctionDef]:
-    for node in ast.parse(source).body:
-        if isinstance(node, ast.FunctionDef):
-            if any("jit" in ast.dump(decorator) for decorator in node.decorator_list):
-                yield node
+def _calls(source: str) -> Iterator[tuple[ast.Call, list[str]]]:
+    """The calls in the kernels of a file, each with what it calls: ["torch", "exp"]."""
+    for kernel in ast.parse(source).body:
+        if not isinstance(kernel, ast.FunctionDef):
+            continue
+        if any("jit" in ast.dump(decorator) for decorator in kernel.decorator_list):
+            for node in ast.walk(kernel):
+                if isinstance(node, ast.Call):
+                    yield node, _dotted(node.func)
 
 
 def _dotted(node: ast.expr) -> list[str]:
-    """["torch", "exp"] for torch.exp."""
     if isinstance(node, ast.Attribute):
         return [*_dotted(node.value), node.attr]
     return [node.id] if isinstance(node, ast.Name) else ["?"]

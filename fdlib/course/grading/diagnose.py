@@ -63,7 +63,9 @@ class Diagnoser:
         best, share = self._best(check, context, sight)
         if best is not None:
             return self._name(best, sight, whole=share == 1.0)
-        sentences = structure(sight) if sight.first_wrong is not None else []
+        if sight.first_wrong is None or _wrong_form(sight.seen[sight.first_wrong]):
+            return Diagnosis()  # the message says it all
+        sentences = structure(sight)
         if self._mistakes:
             known = f"It equals none of the {len(self._mistakes)} known mistakes of this exercise."
             sentences.insert(0, known + " What stands out:" * bool(sentences))
@@ -162,6 +164,11 @@ def _signature(error: BaseException | None) -> object:
     if isinstance(error, Mismatch):
         return error.signature or str(error)
     return type(error).__name__, str(error)
+
+
+def _wrong_form(seen: Seen) -> bool:
+    """Whether the type, shape or dtype of a tensor is wrong: nothing was compared then."""
+    return seen.allowed is None and hasattr(seen.want, "dtype")
 
 
 def _telling(seen: Seen) -> bool:

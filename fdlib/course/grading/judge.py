@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-import json
 import re
 import signal
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from fdlib.course.checks import COMPILES
 from fdlib.course.grading.loader import location
 from fdlib.course.grading.printed import marker, split
 from fdlib.course.grading.process import Ended
+from fdlib.course.grading.steps import Run
 from fdlib.course.grading.verdict import CheckResult, State, Verdict
 from fdlib.course.regions import Region, RegionError, left_placeholder, regions
 
-__all__ = ["Run", "judge"]
+__all__ = ["cut_short", "growing", "judge", "place"]
 
-
-@dataclass(frozen=True)
-class Run:
-    """What a worker was asked and what it left behind."""
-
-    request: dict[str, Any]
-    results: str  # JSON lines
-    trace: str
-    ended: Ended
+Events = list[dict[str, Any]]
 
 
 def judge(verdict: Verdict, source: str, run: Run) -> Verdict:
@@ -34,7 +26,17 @@ def judge(verdict: Verdict, source: str, run: Run) -> Verdict:
 
     Raises `RuntimeError` if the worker did not come to the point of reading the learner's file.
     """
-    verdict = _judge(verdict, source, run)
+    return place(_judge(verdict, source, run), source)
+
+
+def growing(verdict: Verdict, source: str, events: Events) -> Verdict:
+    """The verdict with what is known so far."""
+    checks = tuple(_filled(check, events, {}) for check in verdict.checks)
+    return place(replace(verdict, state="running", checks=checks), source)
+
+
+def place(verdict: Verdict, source: str) -> Verdict:
+    """The verdict, with the region that the line of each error is in."""
     try:
         found = regions(source)
     except RegionError:
@@ -61,7 +63,7 @@ def _placed(check: CheckResult, found: list[Region]) -> CheckResult:
 
 
 def _judge(verdict: Verdict, source: str, run: Run) -> Verdict:
-    events = list(_events(run.results, run.request["word"]))
+    events = run.events
     by_kind = {event["event"]: event for event in events}
     output, by_check = split(run.ended.output, run.request["mark"])
     verdict = replace(
@@ -80,26 +82,18 @@ def _judge(verdict: Verdict, source: str, run: Run) -> Verdict:
         message, where = failed["message"], failed["location"]
         return replace(verdict, state="does not import", message=message, location=where)
     if "done" in by_kind:
-        all_passed = all(check.outcome == "passed" for check in verdict.checks)
-        if all_passed:  # a placeholder may still stand there, where it is never reached
+        values = [check for check in verdict.checks if check.name != COMPILES]
+        if all(
+            check.outcome == "passed" for check in values
+        ):  # a placeholder may still stand there, where it is never reached
             return replace(verdict, state="passed", empty=())
         return replace(verdict, state="unfinished" if verdict.empty else "failed")
-    return _cut_short(verdict, source, by_kind, run)
+    during = by_kind.get("begin", {}).get("name")
+    message = f", in the check {during!r}." if during else ", while the file was loaded."
+    return cut_short(verdict, source, run, during, message)
 
 
-def _events(results: str, word: str) -> Iterator[dict[str, Any]]:
-    for line in results.splitlines():
-        try:
-            event = json.loads(line)
-        except ValueError:
-            return  # the process ended while it wrote this line
-        if isinstance(event, dict) and event.pop("word", None) == word:
-            yield event
-
-
-def _filled(
-    check: CheckResult, events: list[dict[str, Any]], output: dict[str, str]
-) -> CheckResult:
+def _filled(check: CheckResult, events: Events, output: dict[str, str]) -> CheckResult:
     check = replace(check, output=output.get(check.name, ""))
     for event in events:
         if event["event"] == "result" and event["name"] == check.name:
@@ -108,7 +102,7 @@ def _filled(
     return check
 
 
-def _printed_bytes(run: Run, events: list[dict[str, Any]]) -> int:
+def _printed_bytes(run: Run, events: Events) -> int:
     begun = [event["name"] for event in events if event["event"] == "begin"]
     markers = sum(len(marker(run.request["mark"], name)) for name in begun)
     return max(0, run.ended.output_bytes - markers)
@@ -121,18 +115,17 @@ def _notes(ended: Ended) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _cut_short(
-    verdict: Verdict, source: str, by_kind: dict[str, dict[str, Any]], run: Run
+def cut_short(
+    verdict: Verdict, source: str, run: Run, during: str | None, where_it_was: str
 ) -> Verdict:
-    """The process ended before the last check did: at the limit, by a signal or by itself."""
-    during = by_kind.get("begin", {}).get("name")
+    """The process ended before it was done: at the limit, by a signal or by itself."""
     state: State
     if run.ended.timed_out or run.trace.startswith("Timeout ("):
         limit_s = run.request["time_limit_s"]
         state, message = "timed out", f"It was still running after {limit_s:g} s"
     else:
         state, message = "crashed", f"The process ended: {_reason(run.ended.returncode)}"
-    message += f", in the check {during!r}." if during else ", while the file was loaded."
+    message += where_it_was
     where = _line_in_trace(run.trace, Path(verdict.path), source)
     checks = tuple(
         replace(check, outcome="error", message=message, location=where)

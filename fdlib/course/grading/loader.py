@@ -11,10 +11,20 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-__all__ = ["LONGEST_BYTES", "read_source", "load_module", "explain", "location", "printable"]
+__all__ = [
+    "LONGEST_BYTES",
+    "causes",
+    "explain",
+    "kernel_line",
+    "load_module",
+    "location",
+    "printable",
+    "read_source",
+]
 
 LONGEST_BYTES = 1_000_000  # of a file; the solutions have 8,000
 _LONGEST_MESSAGE = 2000  # characters
+_IS_A_WRONG_CALL = re.compile(r"\w\(\) (missing \d|takes |got an? |got multiple )")
 
 
 def read_source(path: Path) -> str:
@@ -26,20 +36,25 @@ def read_source(path: Path) -> str:
     found = path.stat()
     mode = found.st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # of a folder the system says what it is
-        raise ValueError(f"{path.name} is a pipe or a device; a file is expected there")
+        raise ValueError(f"{path.name} is a pipe or a device; remove it and put a file there")
     if found.st_size > LONGEST_BYTES and stat.S_ISREG(mode):
         raise ValueError(
             f"{path.name} has {found.st_size:,} bytes; more than {LONGEST_BYTES:,} are not checked. "
             "Remove what does not belong in it."
         )
+    data = path.read_bytes()
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
+        line_number = data.count(b"\n", 0, error.start) + 1
         raise ValueError(
-            f"{path.name} is not UTF-8 text: {error}. Save it as UTF-8 in your editor."
+            f"{path.name} is not UTF-8 text: line {line_number} holds the byte "
+            f"0x{data[error.start]:02x}. Save it as UTF-8 in your editor."
         ) from None
     if "\0" in text:
-        raise ValueError(f"{path.name} holds a zero byte; it is not a text file")
+        raise ValueError(
+            f"{path.name} holds a zero byte; it is no UTF-8 text. Save it as UTF-8 in your editor."
+        )
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     if line_number := _unfinished_merge(text.split("\n")):
         raise ValueError(
@@ -92,7 +107,10 @@ def _explain(error: BaseException, path: Path) -> tuple[str, str]:
     # Triton wraps what went wrong in a kernel, once for each function that it was in.
     package = str(type(error).__module__).partition(".")[0]
     shown = chain[-1] if package == "triton" else error
-    return _encodable(_sentence(shown)[:_LONGEST_MESSAGE]), where
+    message = _sentence(shown)[:_LONGEST_MESSAGE]
+    if isinstance(shown, TypeError) and not where and _IS_A_WRONG_CALL.search(message):
+        message += ". Give the function back the parameters that the exercise gave it."
+    return _encodable(message), where
 
 
 def printable(error: BaseException) -> str:
@@ -159,6 +177,8 @@ def _sentence(error: BaseException) -> str:
         return f"The region {empty[1]!r} is still empty."
     if isinstance(error, SystemExit):
         return f"It called sys.exit({error.code!r})."
+    if isinstance(error, TabError):
+        return f"{type(error).__name__}: {error.msg}. Indent with spaces alone, 4 a step."
     if isinstance(error, SyntaxError):
         return f"{type(error).__name__}: {error.msg}"
     return f"{type(error).__name__}: {text}" if text else type(error).__name__

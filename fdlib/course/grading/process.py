@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
@@ -35,13 +35,18 @@ class Ended:
 
 
 def run_group(
-    command: Sequence[str], *, cwd: Path, env: Mapping[str, str], time_limit_s: float
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    time_limit_s: float,
+    meanwhile: Callable[[], None] | None = None,
 ) -> Ended:
     """Run a command; it and all that it started are ended at the limit, at an interrupt, or with us.
 
     `supervise.py` stands between: see there what is found on which platform. SIGTERM and SIGHUP
     count as an interrupt. The output goes through pipes that are always drained: megabytes of it
-    neither block nor fill a disk.
+    neither block nor fill a disk. `meanwhile` is called some ten times a second.
     """
     started = time.monotonic()
     with _signals_interrupt():
@@ -58,7 +63,7 @@ def run_group(
         assert supervisor.stdin and supervisor.stdout and supervisor.stderr
         drain, answer = _Drain(supervisor.stdout), _Drain(supervisor.stderr)
         try:
-            supervisor.wait()
+            _wait(supervisor, meanwhile)
         finally:
             supervisor.stdin.close()  # the supervisor ends everything
             supervisor.wait()
@@ -71,6 +76,14 @@ def run_group(
         seconds=time.monotonic() - started,
         **how,
     )
+
+
+def _wait(process: subprocess.Popen[bytes], meanwhile: Callable[[], None] | None) -> None:
+    while meanwhile is not None and process.poll() is None:
+        meanwhile()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(timeout=0.1)
+    process.wait()
 
 
 def _answer(text: bytes, returncode: int) -> dict[str, Any]:

@@ -1,28 +1,35 @@
-"""Check one exercise in a process of its own."""
+"""Check one exercise, each step in a process of its own: values and memory, compiling, the GPU."""
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
-import json
-import os
 import secrets
-import sys
-import tempfile
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from fdlib.course.catalogue import Exercise, exercise_path, find, find_by_path, solution_path
-from fdlib.course.checks import load_checks
-from fdlib.course.grading.judge import Run, judge
+from fdlib.course.checks import all_checks, load_compilations
+from fdlib.course.grading.compiling import (
+    COMPILED_FOR,
+    compile_environment,
+    growing_compiled,
+    judge_compiled,
+    judge_gpu,
+)
+from fdlib.course.grading.judge import growing, judge
 from fdlib.course.grading.loader import read_source
-from fdlib.course.grading.process import run_group
+from fdlib.course.grading.steps import run_step
 from fdlib.course.grading.verdict import CheckResult, Verdict
 from fdlib.course.mistakes import load_mistakes
 from fdlib.course.regions import RegionError, empty_regions, is_not_started, regions
+from fdlib.device import choose_mode
 
-__all__ = ["check", "new_seed"]
+__all__ = ["OnProgress", "check", "new_seed"]
 
-_GRACE_S = 1.0  # the worker ends itself at the limit and says where it was; later it is killed
+OnProgress = Callable[[Verdict], None]
 
 
 def new_seed() -> int:
@@ -36,13 +43,15 @@ def check(
     path: str | Path | None = None,
     seed: int | None = None,
     time_limit_s: float = 60.0,
+    on_progress: OnProgress | None = None,
 ) -> Verdict:
     """Check an exercise, by its number or by a file named `exNN_*.py`; the file is only read.
 
     `path` is another file to check by the exercise's checks. `seed` is fresh if not given.
-    `time_limit_s` holds for all checks of the exercise together. Whatever the file does, the answer
-    is a `Verdict`. Raises `ValueError` for an unknown exercise, `RuntimeError` if this machine
-    cannot run the checks.
+    `time_limit_s` holds for all checks of the exercise together, once more for compiling, and for the
+    GPU. `on_progress` gets the verdict so far (its state is "running") each time that more is known.
+    Whatever the file does, the answer is a `Verdict`. Raises `ValueError` for an unknown exercise,
+    `RuntimeError` if this machine cannot run the checks.
     """
     exercise, file = _resolve(number_or_path, path)
     seed = new_seed() if seed is None else seed
@@ -55,22 +64,22 @@ def check(
         state="missing",
         checks=tuple(
             CheckResult(c.name, c.title, c.points, read=c.read, region=c.region)
-            for c in load_checks(exercise)
+            for c in all_checks(exercise)
         ),
         seed=seed,
     )
     try:
         source = read_source(file)
     except FileNotFoundError:
-        return replace(verdict, message=f"{file} is not there; `fdlib exercises build` makes it.")
+        return replace(verdict, message=_missing(exercise, file))
     except IsADirectoryError:
-        return replace(verdict, message=f"{file} is a folder; a file is expected there.")
+        return replace(verdict, message=f"{file} is a folder; move it away and put a file there.")
     except (OSError, ValueError) as error:
         return replace(verdict, state="does not import", message=str(error))
     verdict = replace(verdict, empty=empty_regions(source), notes=_damage(source))
     if is_not_started(source):
         return replace(verdict, state="not started", message="Nothing is written in it yet.")
-    verdict = _run(verdict, exercise, source, time_limit_s)
+    verdict = _run(verdict, exercise, source, time_limit_s, _shown(on_progress))
     return replace(verdict, notes=verdict.notes + _changed(file, source))
 
 
@@ -81,6 +90,16 @@ def _resolve(number_or_path: int | str | Path, path: str | Path | None) -> tuple
         exercise = find(number_or_path)
         return exercise, Path(path or exercise_path(number_or_path)).absolute()
     return find_by_path(Path(number_or_path)), Path(path or number_or_path).absolute()
+
+
+def _missing(exercise: Exercise, file: Path) -> str:
+    if file.is_symlink():
+        return f"{file} is a link to a file that is not there; remove it."
+    makes = f"`fdlib reset {exercise.number}` writes a fresh one."
+    others = sorted(file.parent.glob(f"ex{exercise.number:02}*.py"))
+    if others:
+        return f"{file} is not there. Is it {others[0].name}? Then rename that. If not, {makes}"
+    return f"{file} is not there; {makes}"
 
 
 def _damage(source: str) -> tuple[str, ...]:
@@ -104,44 +123,68 @@ def _changed(file: Path, source: str) -> tuple[str, ...]:
     return (f"The file was {what} during the check: {by}",)
 
 
-def _run(verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float) -> Verdict:
+def _run(
+    verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float, show: OnProgress
+) -> Verdict:
+    request = _request(verdict, exercise, source, time_limit_s)
+    # Values and memory are looked at under the interpreter, also where there is a GPU.
+    triton = exercise.kind == "triton"
+    interpreting = {"TRITON_INTERPRET": "1"} if triton else {}
+    values = run_step(
+        f"{__package__}.worker",
+        request,
+        interpreting,
+        lambda events: show(growing(verdict, source, events)),
+    )
+    verdict = judge(verdict, source, values)
+    if not verdict.passed or not load_compilations(exercise):
+        return verdict
+    right = replace(verdict, state="running")
+    verdict = judge_compiled(
+        right,
+        source,
+        run_step(
+            f"{__package__}.compile_worker",
+            {**request, "gpus": COMPILED_FOR},
+            compile_environment(),
+            lambda events: show(growing_compiled(right, events)),
+        ),
+    )
+    sees_gpu = any(event.get("gpu") for event in values.events if event["event"] == "ready")
+    if not verdict.passed or not sees_gpu or choose_mode() != "gpu":
+        return verdict
+    show(replace(verdict, state="running"))
+    request |= {"mistakes": [], "solution": ""}  # they are compared under the interpreter
+    there = run_step(f"{__package__}.worker", request, {"TRITON_INTERPRET": "0"})
+    return judge_gpu(verdict, source, there)
+
+
+def _shown(on_progress: OnProgress | None) -> OnProgress:
+    def show(verdict: Verdict) -> None:
+        if on_progress is not None:
+            with contextlib.suppress(Exception):  # who shows it must not change the verdict
+                on_progress(verdict)
+
+    return show
+
+
+def _request(
+    verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float
+) -> dict[str, Any]:
     spec = importlib.util.find_spec(exercise.checks_module)
     assert spec is not None
-    with tempfile.TemporaryDirectory(prefix="fdlib-", ignore_cleanup_errors=True) as folder:
-        scratch = Path(folder)
-        request = {
-            "module_name": exercise.module_name,
-            "path": verdict.path,
-            "source": source,
-            "solution": _solution(exercise),
-            "mistakes": [asdict(mistake) for mistake in load_mistakes(exercise)],
-            "kind": exercise.kind,
-            "checks_module": exercise.checks_module,
-            "checks_path": spec.origin,
-            "seed": verdict.seed,
-            "time_limit_s": time_limit_s,
-            "word": secrets.token_hex(8),
-            "mark": secrets.token_hex(8),
-            "results": str(scratch / "results.jsonl"),
-            "trace": str(scratch / "trace.txt"),
-        }
-        (scratch / "request.json").write_text(json.dumps(request), encoding="utf-8")
-        (scratch / "cwd").mkdir()  # an empty folder to work in: nothing there shadows a module
-        ended = run_group(
-            [
-                sys.executable,
-                "-u",
-                "-m",
-                "fdlib.course.grading.worker",
-                str(scratch / "request.json"),
-            ],
-            cwd=scratch / "cwd",
-            env=_environment(),
-            time_limit_s=time_limit_s + _GRACE_S,
-        )
-        results = _read(scratch / "results.jsonl")
-        trace = _read(scratch / "trace.txt")
-    return judge(verdict, source, Run(request, results, trace, ended))
+    return {
+        "module_name": exercise.module_name,
+        "path": verdict.path,
+        "source": source,
+        "solution": _solution(exercise),
+        "mistakes": [asdict(mistake) for mistake in load_mistakes(exercise)],
+        "kind": exercise.kind,
+        "checks_module": exercise.checks_module,
+        "checks_path": spec.origin,
+        "seed": verdict.seed,
+        "time_limit_s": time_limit_s,
+    }
 
 
 def _solution(exercise: Exercise) -> str:
@@ -149,21 +192,4 @@ def _solution(exercise: Exercise) -> str:
     try:
         return solution_path(exercise.number).read_text(encoding="utf-8")
     except (OSError, ValueError):
-        return ""
-
-
-def _environment() -> dict[str, str]:
-    """This process's environment, in which the worker finds the fdlib that runs now."""
-    environment = dict(os.environ, PYTHONIOENCODING="utf-8:backslashreplace")
-    package_parent = Path(__file__).resolve().parents[3]
-    if package_parent.name not in {"site-packages", "dist-packages"}:
-        paths = [str(package_parent), environment.get("PYTHONPATH", "")]
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
-    return environment
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except OSError:
         return ""

@@ -38,7 +38,7 @@ def _right_cases(sight: Sight, first: Seen) -> list[str]:
 
 def _of_tensor(seen: Seen) -> list[str]:
     wrong = wrong_elements(seen.got, seen.want, seen.allowed)
-    sentences = [_place(seen.what, wrong, seen.axes), _nan_rows(seen, wrong)]
+    sentences = [_place(seen.what, wrong, seen.axes), _not_finite(seen, wrong)]
     finite = wrong & seen.got.isfinite() & seen.want.isfinite()
     if finite.any() and not (wrong & ~finite).any():
         size = seen.got.shape[-1] if seen.axes[-1:] == ("dim",) else 0
@@ -62,8 +62,8 @@ def _place(what: str, wrong: torch.Tensor, axes: tuple[str, ...]) -> str:
             indices = hit.nonzero().flatten().tolist()
             parts.append(f"{name} {_ranges(indices)} (of 0 to {len(hit) - 1})")
     if parts:
-        return f"There, {what} is wrong only at {', '.join(parts)}."
-    return f"There, {what} is wrong {'in every element' if wrong.all() else 'all over'}."
+        return f"In this case {what} is wrong only at {', '.join(parts)}."
+    return f"In this case {what} is wrong {'in every element' if wrong.all() else 'all over'}."
 
 
 def _ranges(indices: list[int]) -> str:
@@ -78,10 +78,11 @@ def _ranges(indices: list[int]) -> str:
     return ", ".join(shown[:6]) + (" and more" if len(shown) > 6 else "")
 
 
-def _nan_rows(seen: Seen, wrong: torch.Tensor) -> str:
+def _not_finite(seen: Seen, wrong: torch.Tensor) -> str:
     nan = seen.got.isnan() & wrong
     if not nan.any():
-        return ""
+        infinite = (seen.got == math.inf) & wrong
+        return "exp(x) is infinite from x = 89 on, in float32." if infinite.any() else ""
     nothing = seen.want == (0.0 if seen.axes[-1:] == ("dim",) else -math.inf)
     if bool((nan <= nothing).all()):
         return (
@@ -117,6 +118,7 @@ def name_factor(factor: float, head_dim: int = 0) -> str:
         math.log2(math.e): "log2 e: the value is in base 2 where it should be natural",
         math.log(2): "the natural logarithm of 2: two bases of logarithms are mixed",
         -1.0: "the sign is wrong",
+        100.0: "per cent, where a share from 0 to 1 is asked for",
         8.0: "bits are not bytes",
         0.125: "bits are not bytes",
         1e3: "a thousand: look at the units",
@@ -200,7 +202,7 @@ def _rounded(seen: Seen) -> str:
 
 
 def _of_numbers(wrong: list[Seen]) -> list[str]:
-    """About plain numbers: one factor or one difference in all wrong cases."""
+    """About plain numbers: what all wrong cases have in common."""
     pairs = [
         (float(seen.got), float(seen.want))
         for seen in wrong
@@ -211,17 +213,30 @@ def _of_numbers(wrong: list[Seen]) -> list[str]:
     if not pairs or len(pairs) != len(wrong):
         return []
     where = "Your value is" if len(pairs) == 1 else f"In all {len(pairs)} wrong cases your value is"
+    what = _common(pairs)
+    whole = [isinstance(s.want, int) and isinstance(s.got, float) for s in wrong]
+    kind = ["A whole number is expected, and yours is a float."] if all(whole) else []
+    return [f"{where} {what}.", *kind] if what else kind
+
+
+def _common(pairs: list[tuple[float, float]]) -> str:
+    """Ends "your value is": what holds for all (got, want); "" if nothing does."""
     if all(got == 0 for got, _ in pairs):
-        return [f"{where} 0."]
-    if all(want for _, want in pairs):
-        factors = [got / want for got, want in pairs]
-        if max(factors) - min(factors) <= 1e-6 * abs(factors[0]):
-            return [f"{where} {factors[0]:.6g} times the right one{name_factor(factors[0])}."]
+        return "0"
+    if all(got == want for got, want in pairs):
+        return ""
+    for round_to, name in ((math.floor, "down"), (math.ceil, "up"), (round, "to a whole number")):
+        if all(math.isfinite(want) and got == round_to(want) for got, want in pairs):
+            return f"the right one, rounded {name}"
+    factors = [got / want for got, want in pairs if want]
+    if len(factors) == len(pairs) and max(factors) - min(factors) <= 1e-6 * abs(factors[0]):
+        return f"{factors[0]:.6g} times the right one{name_factor(factors[0])}"
     offs = [got - want for got, want in pairs]
     if len(pairs) > 1 and max(offs) - min(offs) <= 1e-9 * abs(offs[0]):
-        side = "more" if offs[0] > 0 else "less"
-        return [f"{where} {abs(offs[0]):.6g} {side} than the right one."]
+        return f"{abs(offs[0]):.6g} {'more' if offs[0] > 0 else 'less'} than the right one"
+    if len(factors) == len(pairs) and (far := max(abs(f - 1) for f in factors)) < 0.01:
+        return f"off by at most {100 * far:.2g}%: is something rounded on the way?"
     signs = {off > 0 for off in offs}
     if len(pairs) > 1 and len(signs) == 1:
-        return [f"{where} too {'large' if signs.pop() else 'small'}."]
-    return []
+        return f"too {'large' if signs.pop() else 'small'}"
+    return ""

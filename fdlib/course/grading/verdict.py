@@ -17,6 +17,7 @@ State = Literal[
     "timed out",
     "crashed",  # the process ended before the last check did
     "missing",
+    "running",  # not done yet: only in what `on_progress` gets
 ]
 
 

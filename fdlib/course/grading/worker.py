@@ -9,7 +9,6 @@ then, and each line of the results carries a word from it.
 from __future__ import annotations
 
 import faulthandler
-import importlib.util
 import json
 import os
 import sys
@@ -18,10 +17,11 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from fdlib.course.checks import Check, CheckContext, validate
+from fdlib.course.checks import Check, CheckContext, load_from
 from fdlib.course.checks.inputs import bind_oracle
 from fdlib.course.grading.compare import Mismatch
 from fdlib.course.grading.diagnose import Diagnoser, Diagnosis, cause
+from fdlib.course.grading.events import Results
 from fdlib.course.grading.loader import explain, load_module, printable
 from fdlib.course.grading.observe import Sight, look
 from fdlib.course.grading.printed import mark
@@ -31,41 +31,25 @@ from fdlib.course.mistakes import Mistake
 __all__ = ["main"]
 
 
-class _Results:
-    """Appends one JSON line per event; a forked copy of this process ends instead of writing."""
-
-    def __init__(self, path: str, word: str) -> None:
-        self._path = path
-        self._word = word
-        self._process = os.getpid()
-
-    def add(self, event: str, **data: Any) -> None:
-        if os.getpid() != self._process:
-            os._exit(0)
-        # Opened anew each time: the learner's code may close file descriptors.
-        with open(self._path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"event": event, "word": self._word, **data}) + "\n")
-
-
 def main(request_path: str) -> None:
     """Answer one request, then end the process without waiting for threads or exit handlers."""
     end_with_parent()
     request = json.loads(Path(request_path).read_text(encoding="utf-8"))
     Path(request_path).unlink()
-    results = _Results(request["results"], request.pop("word"))
+    results = Results(request["results"], request.pop("word"))
     # After a crash or at the limit, the interpreter writes where each thread was.
     with open(request["trace"], "w", encoding="utf-8") as trace:
         faulthandler.enable(trace)
         faulthandler.dump_traceback_later(request["time_limit_s"], exit=True, file=trace)
         try:
             mode = _prepare(request["kind"])
-            checks = _load_checks(request["checks_module"], Path(request["checks_path"]))
+            checks = load_from(request["checks_module"], request["checks_path"]).CHECKS
         except BaseException as error:
             kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
             results.add("refused", message=kind + printable(error))
             os._exit(1)
         diagnoser = Diagnoser(_mistakes(request), request.pop("solution"))
-        results.add("ready", mode=mode)
+        results.add("ready", mode=mode, gpu=_gpu(request["kind"], mode))
         _grade(request, results, checks, mode, diagnoser)
     os._exit(0)
 
@@ -86,14 +70,15 @@ def _prepare(kind: str) -> str:
     return mode
 
 
-def _load_checks(name: str, path: Path) -> tuple[Check, ...]:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return validate(module.CHECKS)
+def _gpu(kind: str, mode: str) -> str:
+    """The GPU that kernels can run on here, by its name where they do; "" if there is none."""
+    if kind != "triton":
+        return ""
+    import torch
+
+    if not torch.cuda.is_available():
+        return ""
+    return torch.cuda.get_device_name() if mode == "gpu" else "a GPU"
 
 
 def _mistakes(request: dict[str, Any]) -> tuple[Mistake, ...]:
@@ -104,7 +89,7 @@ def _mistakes(request: dict[str, Any]) -> tuple[Mistake, ...]:
 
 def _grade(
     request: dict[str, Any],
-    results: _Results,
+    results: Results,
     checks: tuple[Check, ...],
     mode: str,
     diagnoser: Diagnoser,

@@ -1,109 +1,34 @@
-"""Known mistakes of exercise 05, second half: the update and the partial output."""
+"""Known mistakes of exercise 05, all of them; those of the partial output and its LSE are here."""
 
 from __future__ import annotations
 
 from fdlib.course.mistakes import Mistake
 from fdlib.course.mistakes.ex05_programs import PROGRAM_MISTAKES
+from fdlib.course.mistakes.ex05_update import UPDATE_MISTAKES
 
 __all__ = ["MISTAKES"]
 
-_MAX = "tl.maximum(m_i, tl.max(qk, 0))"
 _LSE = 'lse = tl.where(l_i == 0.0, float("-inf"), m_i + tl.log(l_safe))'
 
 MISTAKES = (
-    *PROGRAM_MISTAKES,
+    *UPDATE_MISTAKES,
     Mistake(
-        name="scale-missing",
+        name="not-divided",
         check="one-split",
-        edits=((", 1) * scale", ", 1)"),),
-        says="the scores are not multiplied by scale",
-        why="Without 1/√D the scores of 16 dimensions are 4 times too large, and the softmax nearly always picks one "
-        "key. It grows with √D.",
-        read="01: The formula",
+        edits=(("out = acc / l_safe", "out = acc"),),
+        says="the partial output is not divided by the sum",
+        why="acc is counted from this split's own maximum, and nobody else knows it. Divided by its own sum the part "
+        "is attention over its own keys, and the combine can weigh it.",
+        read="Why a partial output is divided by its own sum",
     ),
     Mistake(
-        name="tail-not-hidden",
+        name="lse-with-log2",
         check="one-split",
-        edits=(('tl.where(in_keys, qk, float("-inf"))', "qk"),),
-        says="the places past the last key count as keys with a score of 0",
-        why="The load fills them with zeros, so their score is 0, and e⁰ = 1 goes into the sum. A place without a key "
-        "must weigh nothing. Lengths that are multiples of the block hide this.",
-        read="The Triton that exercise 05 needs",
-    ),
-    Mistake(
-        name="tail-in-the-maximum",
-        check="large-scores",
-        edits=(
-            ('tl.where(in_keys, qk, float("-inf"))', "qk"),
-            ("p = tl.exp(qk - m_new)", "p = tl.where(in_keys, tl.exp(qk - m_new), 0.0)"),
-        ),
-        says="the places past the last key are hidden only after the maximum was taken",
-        why="Their score of 0 becomes the maximum when all real scores are near -200. Then every real weight is "
-        "e⁻²⁰⁰, which float32 rounds to 0: the split looks empty.",
-        read="02: Why a maximum is needed: overflow",
-    ),
-    Mistake(
-        name="maximum-from-0",
-        check="large-scores",
-        edits=((_MAX, "tl.maximum(tl.maximum(m_i, 0.0), tl.max(qk, 0))"),),
-        says="the running maximum never falls below 0",
-        why="Subtracting any number gives the same softmax, on paper. With scores near -200 a maximum of 0 leaves "
-        "weights of e⁻²⁰⁰, which float32 rounds to 0. The maximum starts below every score.",
-        read="02: Why a maximum is needed: overflow",
-    ),
-    Mistake(
-        name="maximum-not-kept",
-        check="one-split",
-        edits=(("m_i = m_new", "m_i = m_i"),),
-        says="the running maximum is never updated",
-        why="It stays at -∞. So each block throws away what was gathered before it, and the LSE, which adds the "
-        "maximum, is -∞ too.",
-        read="02: The correction factor",
-    ),
-    Mistake(
-        name="acc-not-rescaled",
-        check="one-split",
-        edits=(("acc * alpha + ", "acc + "),),
-        says="acc is not rescaled after a new maximum",
-        why="acc was summed with weights that were measured against the old maximum. When the maximum rises by 5, "
-        "they are e⁵ = 148 times too large beside the new ones. A single block cannot show it.",
-        read="02: The correction factor",
-    ),
-    Mistake(
-        name="sum-not-rescaled",
-        check="one-split",
-        edits=(("l_i * alpha + ", "l_i + "),),
-        says="the running sum is not rescaled after a new maximum",
-        why="The sum and acc have to be measured against the same maximum, or their quotient means nothing. Out comes "
-        "out too small and the LSE too large, from the second block on.",
-        read="02: The correction factor",
-    ),
-    Mistake(
-        name="nothing-rescaled",
-        check="one-split",
-        edits=(("alpha = tl.exp(m_i - m_new)", "alpha = 1.0"),),
-        says="neither the sum nor acc is rescaled after a new maximum",
-        why="This also happens when the running maximum is replaced before the correction factor is computed: the "
-        "difference is then 0 and the factor 1. Old maximum and new one are both needed.",
-        read="02: The correction factor",
-    ),
-    Mistake(
-        name="weights-against-the-old-maximum",
-        check="one-split",
-        edits=(("p = tl.exp(qk - m_new)", "p = tl.exp(qk - m_i)"),),
-        says="the weights of a block are measured against the maximum of the blocks before it",
-        why="Before the first block that maximum is -∞, and the weights are infinite. Once a block's scores are "
-        "known, the new maximum covers them all, and no weight is larger than 1.",
-        read="02: The correction factor",
-    ),
-    Mistake(
-        name="correction-upside-down",
-        check="one-split",
-        edits=(("tl.exp(m_i - m_new)", "tl.exp(m_new - m_i)"),),
-        says="the correction factor has old and new maximum exchanged",
-        why="When the maximum rises, what was gathered before has to shrink: the factor lies between 0 and 1. The "
-        "other way round it grows, and on the first block, where the old maximum is -∞, it is infinite.",
-        read="02: The correction factor",
+        edits=(("tl.log(l_safe)", "tl.log2(l_safe)"),),
+        says="the log of the sum is taken in base 2, while the scores are in base e",
+        why="The LSE undoes the exponentials, so log and exp need the same base. Here they are exp and the natural "
+        "log. The error is small when one key dominates, and grows with the number of keys.",
+        read="06: LSE in the wrong base",
     ),
     Mistake(
         name="all-in-base-2",
@@ -120,25 +45,13 @@ MISTAKES = (
         read="06: LSE in the wrong base",
     ),
     Mistake(
-        name="lse-with-log2",
+        name="divided-twice",
         check="one-split",
-        edits=(("tl.log(l_safe)", "tl.log2(l_safe)"),),
-        says="the log of the sum is taken in base 2, while the scores are in base e",
-        why="The LSE undoes the exponentials, so log and exp need the same base. Here they are exp and the natural "
-        "log. The error is small when one key dominates, and grows with the number of keys.",
-        read="06: LSE in the wrong base",
-    ),
-    Mistake(
-        name="powers-of-2",
-        check="one-split",
-        edits=(
-            ("tl.exp(m_i - m_new)", "tl.exp2(m_i - m_new)"),
-            ("tl.exp(qk - m_new)", "tl.exp2(qk - m_new)"),
-        ),
-        says="the weights are powers of 2 of the scores, not of e",
-        why="2ˣ is not eˣ. A kernel may use powers of 2 if it first multiplies the scores by log₂ e = 1.4427; without "
-        "that the softmax is too flat.",
-        read="06: LSE in the wrong base",
+        edits=(("out = acc / l_safe", "out = acc / l_safe / l_safe"),),
+        says="acc is divided twice by the sum",
+        why="Once is enough: then the weights of this split's keys add up to 1. The second division makes all numbers "
+        "of a row too small by one factor, the sum itself.",
+        read="Why a partial output is divided by its own sum",
     ),
     Mistake(
         name="lse-without-the-maximum",
@@ -159,13 +72,17 @@ MISTAKES = (
         read="By hand: 100,000 keys, ten workers",
     ),
     Mistake(
-        name="not-divided",
+        name="bases-mixed-in-the-lse",
         check="one-split",
-        edits=(("out = acc / l_safe", "out = acc"),),
-        says="the partial output is not divided by the sum",
-        why="acc is counted from this split's own maximum, and nobody else knows it. Divided by its own sum the part "
-        "is attention over its own keys, and the combine can weigh it.",
-        read="Why a partial output is divided by its own sum",
+        edits=(
+            (", 1) * scale", ", 1) * (scale * 1.4426950408889634)"),
+            ("tl.exp(m_i - m_new)", "tl.exp2(m_i - m_new)"),
+            ("tl.exp(qk - m_new)", "tl.exp2(qk - m_new)"),
+        ),
+        says="the LSE adds a maximum in base 2 and a log in base e",
+        why="If the scores are multiplied by log₂ e for powers of 2, the maximum is in base 2 as well. Bring both "
+        "parts of the LSE to base e before it leaves the kernel.",
+        read="06: LSE in the wrong base",
     ),
     Mistake(
         name="divided-by-the-splits",
@@ -203,18 +120,5 @@ MISTAKES = (
         "is left. Round once, at the end.",
         read="The Triton that exercise 05 needs",
     ),
-    Mistake(
-        name="acc-in-float16",
-        check="float16",
-        edits=(
-            (
-                "acc = acc * alpha + tl.sum(p[:, None] * v, 0)",
-                "acc = (acc * alpha + tl.sum(p[:, None] * v, 0)).to(Q.dtype.element_ty).to(tl.float32)",
-            ),
-        ),
-        says="acc is rounded to float16 after every block",
-        why="float16 keeps 11 significant bits, and each block adds another rounding error. Running values stay in "
-        "float32.",
-        read="The Triton that exercise 05 needs",
-    ),
+    *PROGRAM_MISTAKES,
 )

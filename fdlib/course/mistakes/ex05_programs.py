@@ -1,4 +1,4 @@
-"""Known mistakes of exercise 05, first half: which programs there are, and what each reads."""
+"""Known mistakes of exercise 05, last part: which programs there are, and what each reads."""
 
 from __future__ import annotations
 
@@ -127,6 +127,15 @@ PROGRAM_MISTAKES = (
         read="Odd lengths and empty splits",
     ),
     Mistake(
+        name="one-key-too-many",
+        check="several-splits",
+        edits=((_END, _END.replace("* BLOCK_N,", "* BLOCK_N + 1,")),),
+        says="each split takes the first key of the next one too",
+        why="end is one past the last key, so that the end of one split is the start of the next. One more, and the "
+        "keys at the cuts are counted twice, and each split walks over another block for one key.",
+        read="Odd lengths and empty splits",
+    ),
+    Mistake(
         name="starts-at-key-0",
         check="several-splits",
         edits=((_START, "start = 0 * split"),),
@@ -172,6 +181,16 @@ PROGRAM_MISTAKES = (
         read="The Triton that exercise 05 needs",
     ),
     Mistake(
+        name="head-modulo-group",
+        check="one-split",
+        edits=(("head // GROUP", "head % GROUP"),),
+        says="query head h reads key/value head h modulo GROUP",
+        why="The remainder counts up inside a group and starts again at 0 in the next one; that is a query head's "
+        "place in its group. Which group it is in, the quotient says. Without groups every head would read head "
+        "0.",
+        read="The Triton that exercise 05 needs",
+    ),
+    Mistake(
         name="batch-forgotten",
         check="one-split",
         edits=(("K + batch * stride_kb", "K"), ("V + batch * stride_vb", "V")),
@@ -190,5 +209,24 @@ PROGRAM_MISTAKES = (
         why="k and v may lie differently in memory, and here they do: v is stored head by head. Batch 0, head 0 is "
         "right, because 0 times any stride is 0.",
         read="03: Strides",
+    ),
+    Mistake(
+        name="base-at-the-split",
+        check="several-splits",
+        edits=(
+            (
+                "k_base = K + batch * stride_kb",
+                "k_base = K + start * stride_kn + batch * stride_kb",
+            ),
+            (
+                "v_base = V + batch * stride_vb",
+                "v_base = V + start * stride_vn + batch * stride_vb",
+            ),
+        ),
+        says="the bases already point at the first key of the split",
+        why="The loop adds the number of the key to the base, and that number counts from key 0 of the sequence. So "
+        "the start of the split is added twice, and the later splits read other keys, or what lies behind the "
+        "last.",
+        read="What changes in the kernel",
     ),
 )

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from fdlib.course import progress
 from fdlib.course.quizzes import Choice, ManyOf, Number, OneOf, Question, questions, shown
 
 __all__ = ["Judgement", "give", "judge", "pick"]
@@ -30,9 +31,7 @@ def give(notebook: Any, number: Any, answer: Any) -> Judgement:
     """
     question = pick(notebook, number)
     judgement = judge(question, answer)
-    from fdlib.course.progress import record_quiz
-
-    record_quiz(notebook, question.name, judgement.right)
+    progress.record_quiz(notebook, question.name, judgement.right)
     return judgement
 
 

@@ -29,6 +29,8 @@ STYLE = """<style>
 .fdlib-quiz .widget-radio-box input, .fdlib-quiz .widget-checkbox input {
   flex: none; width: auto; height: auto; margin: 0.35em 0.6em 0 0; }
 .fdlib-quiz .widget-radio-box input { order: -1; }
+.fdlib-quiz .widget-checkbox label { line-height: 1.5; }
+.fdlib-quiz .widget-checkbox input { margin-top: 0.2em; }
 .fdlib-quiz .widget-checkbox span { white-space: normal; overflow: visible; }
 .fdlib-quiz .widget-text { height: auto; }
 .fdlib-quiz .widget-text label { width: auto; max-width: none; }

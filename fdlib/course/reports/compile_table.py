@@ -20,8 +20,7 @@ def describe_compiled(compiled: tuple[Compiled, ...], *, so_far: bool = False) -
     by_gpu: dict[str, list[Compiled]] = {}
     for each in compiled:
         by_gpu.setdefault(each.gpu, []).append(each)
-    gpus = ", ".join(by_gpu)
-    caption = f"Compiled for {gpus}; none of them has to be in this machine."
+    caption = "Compiled for these GPUs; none has to be in this machine."
     rows = tuple(_row(gpu, kernels) for gpu, kernels in by_gpu.items())
     table = Table(caption + " More to come." * so_far, _HEADER, rows)
     return [Group("compiled", None, (table, *_sentences(compiled)))]
@@ -55,19 +54,20 @@ def _most(values: Iterable[int | None]) -> str:
     return str(max(known)) if known else "-"
 
 
-def _sentences(compiled: tuple[Compiled, ...]) -> list[Line]:
+def _sentences(compiled: tuple[Compiled, ...]) -> list[Group]:
     """Each error and each warning once, with the GPUs that it is about."""
     said: dict[tuple[State, str, str], list[Compiled]] = {}
     for each in compiled:
         if text := each.error or each.warning:
             said.setdefault((_word(each), text, each.location), []).append(each)
-    lines: list[Line] = []
+    groups: list[Group] = []
     for (word, text, location), about in said.items():
         gpus = ", ".join(dict.fromkeys(each.gpu for each in about))
         kernel = about[0].kernel + (f", {about[0].setting}" if about[0].setting else "")
         first, *rest = text.splitlines()
-        lines.append(Line(word, shorten(f"{gpus} ({kernel}): {first}"), word))
-        lines += [Line("message", shorten(line)) for line in rest[:10]]
+        more = [Line("message", shorten(line)) for line in rest[:10]]
         if location:
-            lines.append(Line("where", shorten(location, 200), "Your line:"))
-    return lines
+            more.append(Line("where", shorten(location, 200), "Your line:"))
+        head = Line(word, shorten(f"{gpus} ({kernel}): {first}"), word)
+        groups.append(Group("check", head, tuple(more)))
+    return groups

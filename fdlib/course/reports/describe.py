@@ -25,8 +25,9 @@ _MESSAGE_LINES = 20
 def describe(verdict: Verdict) -> tuple[Block, ...]:
     """What a learner reads after a check."""
     score = f"{verdict.state}, {verdict.points} of {verdict.max_points} points."
-    blocks: list[Block] = [Line("heading", f"{_name(verdict)}: {score}"), *_state(verdict)]
     wrong = failing(verdict)
+    told = verdict.message if wrong and wrong[0].message == verdict.message else ""
+    blocks: list[Block] = [Line("heading", f"{_name(verdict)}: {score}"), *_state(verdict, told)]
     printed = describe_printed(verdict, verdict.checks)
     if wrong:
         blocks += [_first(verdict, wrong[0]), *printed]
@@ -81,8 +82,11 @@ def _as_clause(state: str) -> str:
     return {"does not import": "not importable", "crashed": "stopped by a crash"}.get(state, state)
 
 
-def _state(verdict: Verdict) -> list[Line]:
-    lines = _lines("sentence", verdict.message) + _where(verdict.location)
+def _state(verdict: Verdict, told: str = "") -> list[Line]:
+    """What explains the state, unless the first check to repair says it."""
+    lines: list[Line] = []
+    if not told:
+        lines = _lines("sentence", verdict.message) + _where(verdict.location)
     if verdict.empty:
         lines.append(Line("pointer", ", ".join(verdict.empty) + ".", "Still to write:"))
     return lines
@@ -90,12 +94,11 @@ def _state(verdict: Verdict) -> list[Line]:
 
 def _first(verdict: Verdict, check: CheckResult) -> Group:
     """The check to repair first."""
-    cause = _cause(check, told=verdict.message)
     same = same_in_others(verdict, check)
     more = [Line("note", same)] if same else []
     if any(first_alike(verdict, other) is not check for other in failing(verdict)):
         more.append(Line("note", "Repair this one first; the others often follow."))
-    blocks = (*cause, *_help(verdict, check), *more)
+    blocks = (*_cause(check), *_help(verdict, check), *more)
     return Group("first", _state_line(check), blocks)
 
 
@@ -138,7 +141,7 @@ def _where(location: str) -> list[Line]:
 def _help(verdict: Verdict, check: CheckResult) -> list[Line]:
     region = [Line("pointer", f'"{check.region}"', "Region:")] if check.region else []
     read = Line("pointer", _where_to_read(verdict, check), "Read:")
-    return [*region, read, _again(verdict)]
+    return [*region, read, *_again(verdict)]
 
 
 def _where_to_read(verdict: Verdict, check: CheckResult | None) -> str:
@@ -153,13 +156,15 @@ def _is_own(verdict: Verdict) -> bool:
     return Path(verdict.path).parent.name == "exercises"
 
 
-def _again(verdict: Verdict) -> Line:
-    number, seed = verdict.number, verdict.seed
-    again = f".venv/bin/pytest -p fdlib.course.pytest_plugin {verdict.path} --seed {seed}"
-    if _is_own(verdict):
-        again = f".venv/bin/fdlib check {number} --seed {seed}"
-        again += f", or check({number}, seed={seed}) in a notebook"
-    return Line("command", again, "Same inputs again:")
+def _again(verdict: Verdict) -> list[Line]:
+    label, number, seed = "Same inputs again:", verdict.number, verdict.seed
+    if not _is_own(verdict):
+        command = f".venv/bin/pytest -p fdlib.course.pytest_plugin {verdict.path} --seed {seed}"
+        return [Line("command", command, label)]
+    return [
+        Line("command", f".venv/bin/fdlib check {number} --seed {seed}", label),
+        Line("command", f"check({number}, seed={seed})", "Or in a notebook:"),
+    ]
 
 
 def _closing(verdict: Verdict, told: CheckResult | None) -> tuple[Block, ...]:
@@ -170,7 +175,7 @@ def _closing(verdict: Verdict, told: CheckResult | None) -> tuple[Block, ...]:
     else:
         if told is None:
             lines.append(Line("pointer", _where_to_read(verdict, None), "Read:"))
-            lines += [_again(verdict)] * (verdict.state not in _NOT_RUN)
+            lines += _again(verdict) if verdict.state not in _NOT_RUN else []
         lines.append(Line("where", verdict.path, "File:"))
     return (Group("closing", None, tuple(lines)),) if lines else ()
 

@@ -87,13 +87,16 @@ def write_scores(path: Path, data: Mapping[str, Any]) -> None:
 
 def expect_writable(path: Path) -> None:
     """Raise `ValueError` unless a file can be written here."""
-    if path.is_dir():
-        raise ValueError(f"got {path}, which is a folder; takes the name of a file")
+    from fdlib.course.files import Refused, must_be_writable
+
     if not path.parent.is_dir():
-        raise ValueError(f"got {path}, whose folder {path.parent} is not there; make it first")
+        raise ValueError(f"the folder {path.parent} is not there; make it first")
     probe = path.with_name(f".{path.name}.probe")
     try:
+        must_be_writable(path)
         probe.touch()
         probe.unlink()
+    except Refused as refusal:
+        raise ValueError(str(refusal)) from None
     except OSError as error:
-        raise ValueError(f"got {path}, which cannot be written: {error.strerror}") from None
+        raise ValueError(f"{path} cannot be written: {error.strerror}") from None

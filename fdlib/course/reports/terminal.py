@@ -14,6 +14,7 @@ from fdlib.course.reports.document import STATES, Block, Group, Line, Table
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+    from rich.text import Text
 
 __all__ = ["console_for", "is_styled", "show", "styled"]
 
@@ -41,7 +42,7 @@ def show(verdict: Verdict, file: TextIO | None = None) -> None:
     else:
         encoding = getattr(file, "encoding", None) or "utf-8"
         words = text.render(verdict).encode(encoding, "backslashreplace").decode(encoding)
-        print(words, file=file)
+        print(words, file=file, flush=True)
 
 
 def is_styled(file: TextIO) -> bool:
@@ -76,9 +77,9 @@ def _parts(block: Block, indent: int) -> Iterator[RenderableType]:
     from rich.padding import Padding
 
     if isinstance(block, Line):
-        yield Padding(_line(block), (0, 0, 0, indent))
+        yield Padding(_line(block), (0, 0, 0, indent), expand=False)
     elif isinstance(block, Table):
-        yield Padding(_table(block), (0, 0, 0, indent))
+        yield from (Padding(line, (0, 0, 0, indent), expand=False) for line in _table(block))
     else:
         if block.head:
             yield from _parts(block.head, indent)
@@ -102,16 +103,12 @@ def _line(line: Line) -> RenderableType:
     return words.append(line.text, style)
 
 
-def _table(table: Table) -> RenderableType:
-    from rich.console import Group as Stack
-    from rich.padding import Padding
-    from rich.table import Table as Grid
+def _table(table: Table) -> Iterator[Text]:
     from rich.text import Text
 
-    grid = Grid(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="bold")
-    for name in table.header:
-        grid.add_column(name, overflow="fold")
-    for row in table.rows:
-        *cells, word = row
-        grid.add_row(*map(Text, cells), Text(word, _STYLES.get(word, "")))
-    return Stack(Text(table.caption, "bold"), Padding(grid, (0, 0, 0, _INDENT)))
+    caption, header, *rows = text.table_lines(table)
+    yield Text(caption, "bold", overflow="fold")
+    yield Text(header, "bold", overflow="fold")
+    for line, row in zip(rows, table.rows, strict=True):
+        before = line[: len(line) - len(row[-1])]
+        yield Text(before, overflow="fold").append(row[-1], _STYLES.get(row[-1], ""))

@@ -8,7 +8,7 @@ from fdlib.course.grading.verdict import Verdict
 from fdlib.course.reports.describe import describe, describe_check
 from fdlib.course.reports.document import STATES, Block, Group, Line, Table
 
-__all__ = ["LABEL_WIDTH", "plain", "render", "render_check"]
+__all__ = ["LABEL_WIDTH", "plain", "render", "render_check", "table_lines"]
 
 LABEL_WIDTH = max(map(len, STATES))
 _INDENT = "    "
@@ -38,7 +38,7 @@ def _lines(block: Block, indent: str) -> Iterator[str]:
     if isinstance(block, Line):
         yield indent + _label(block) + block.text
     elif isinstance(block, Table):
-        yield from (indent + line for line in _table(block))
+        yield from (indent + line for line in table_lines(block))
     else:
         if block.head:
             yield from _lines(block.head, indent)
@@ -53,7 +53,8 @@ def _label(line: Line) -> str:
     return f"{line.label} " if line.label else ""
 
 
-def _table(table: Table) -> Iterator[str]:
+def table_lines(table: Table) -> Iterator[str]:
+    """The caption, the header and the rows in columns, the word for its state last in a row."""
     yield table.caption
     rows = (table.header, *table.rows)
     widths = [max(len(row[column]) for row in rows) for column in range(len(table.header))]

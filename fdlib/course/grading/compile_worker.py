@@ -1,0 +1,218 @@
+"""The process that compiles a learner's kernels: `python -m fdlib.course.grading.compile_worker REQUEST.json`.
+
+Started by `runner.py` for GPUs that need not be here, with Triton's interpreter off and no GPU in
+sight. As in `worker.py`, the learner's text comes with the request, and results are JSON lines.
+Each GPU gets a copy of this process: two at a time, and if the compiler crashes for one GPU, the
+others are still compiled.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from fdlib.course.checks import Compilation, load_from
+from fdlib.course.grading.compile_errors import explain_compile_error, float32_dot_line
+from fdlib.course.grading.events import Results
+from fdlib.course.grading.loader import explain, load_module, printable
+from fdlib.course.grading.supervise import end_with_parent
+from fdlib.gpus import GPUS, GpuSpec
+
+__all__ = ["main"]
+
+_MANY_SPILL_BYTES = 512  # a thread: half of what its registers hold
+
+
+def main(request_path: str) -> None:
+    """Answer one request, then end the process without waiting for threads or exit handlers."""
+    end_with_parent()
+    request = json.loads(Path(request_path).read_text(encoding="utf-8"))
+    Path(request_path).unlink()
+    results = Results(request["results"], request.pop("word"))
+    try:
+        from fdlib.xray.compiled import not_launching, warm_up
+
+        compilations = load_from(request["checks_module"], request["checks_path"]).COMPILES
+    except BaseException as error:
+        results.add("refused", message=f"{type(error).__name__}: {printable(error)}")
+        os._exit(1)
+    results.add("ready")
+    path = Path(request["path"])
+    try:
+        with not_launching():
+            module = load_module(path, request["module_name"], request["source"])
+    except BaseException as error:
+        message, where = explain(error, path)
+        results.add("import failed", message=message, location=where)
+        os._exit(0)
+    warm_up()
+    gpus = [GPUS[name] for name in request["gpus"]]
+    _for_each(gpus, results, lambda gpu, to: _compile(gpu, module, compilations, request, to))
+    results.add("done")
+    os._exit(0)
+
+
+def _for_each(
+    gpus: Sequence[GpuSpec], results: Results, work: Callable[[GpuSpec, Results], None]
+) -> None:
+    """Do the work for each GPU in a copy of this process, as many at a time as there are cores."""
+    if not hasattr(os, "fork"):
+        for gpu in gpus:
+            work(gpu, results)
+        return
+    warnings.simplefilter("ignore", DeprecationWarning)  # of a fork where libraries have threads
+    waiting, running = list(gpus), dict[int, GpuSpec]()
+    while waiting or running:
+        while waiting and len(running) < (os.cpu_count() or 1):
+            gpu = waiting.pop(0)
+            child = os.fork()
+            if child == 0:
+                _in_child(work, gpu, results.in_fork())
+            running[child] = gpu
+        child, status = os.wait()
+        if child not in running:  # one that the learner's code started
+            continue
+        ended = running.pop(child)
+        if status != 0:
+            results.add("crashed", gpu=ended.name)
+
+
+def _in_child(work: Callable[[GpuSpec, Results], None], gpu: GpuSpec, results: Results) -> None:
+    status = 1
+    try:
+        work(gpu, results)
+        status = 0
+    finally:
+        os._exit(status)
+
+
+def _compile(
+    gpu: GpuSpec,
+    module: ModuleType,
+    compilations: Sequence[Compilation],
+    request: dict[str, Any],
+    results: Results,
+) -> None:
+    from fdlib.xray.compiled import compiling_for
+
+    results.add("begin", gpu=gpu.name)
+    capability = gpu.compute_capability
+    for compilation in compilations:
+        raised: BaseException | None = None
+        with _printed() as printed, compiling_for(capability, device=capability) as launches:
+            try:
+                compilation.launch(module)
+            except BaseException as error:
+                raised = error
+        done: set[str] = set()
+        for launch in launches:
+            if launch.error is not None and _is_this_machine(launch.error):
+                results.add("refused", message=printable(launch.error))
+                return
+            if launch.name not in done:
+                row = _row(gpu, launch, compilation, request, printed())
+                results.add("compiled", **row)
+                done.add(launch.name)
+        if not launches:
+            results.add("compiled", **_no_launch(gpu, compilation, raised, Path(request["path"])))
+    results.add("end", gpu=gpu.name)
+
+
+def _is_this_machine(error: BaseException) -> bool:
+    """Whether the compiler itself is what fails here: no ptxas, no place for its cache."""
+    return isinstance(error, OSError) or "Cannot find ptxas" in printable(error)
+
+
+def _row(
+    gpu: GpuSpec, launch: Any, compilation: Compilation, request: dict[str, Any], printed: str
+) -> dict[str, Any]:
+    """The fields of a `Compiled`, with `read`, and `fails` if a warning is as bad as an error."""
+    from fdlib.xray.compiled import resources
+
+    path, source = Path(request["path"]), request["source"]
+    row = _head(gpu, compilation, launch.name)
+    if launch.error is not None:
+        why = explain_compile_error(launch.error, path, source, printed)
+        return row | {"error": why.message, "location": why.location, "read": why.read}
+    takes = resources(launch.kernel)
+    row |= {
+        "shared_bytes": takes.shared_bytes,
+        "registers": takes.registers,
+        "spill_bytes": takes.local_bytes,
+        "warning": _warning(gpu, takes.shared_bytes, takes.local_bytes or 0),
+    }
+    if takes.tf32:
+        row["warning"] = "\n".join(filter(None, [_TF32, row["warning"]]))
+        row |= {"fails": compilation.ieee, "location": float32_dot_line(path, source)}
+        row["read"] = "03: `tl.dot`"
+    return row
+
+
+_TF32 = (
+    "tl.dot cuts float32 to TF32 here: 11 significant bits instead of 24, an error of about 1e-3. "
+    "The interpreter multiplies in full float32 and cannot show it. "
+    'Write input_precision="ieee" in every tl.dot.'
+)
+
+
+def _head(gpu: GpuSpec, compilation: Compilation, kernel: str) -> dict[str, Any]:
+    return {
+        "gpu": gpu.name,
+        "compute_capability": gpu.compute_capability,
+        "kernel": kernel,
+        "setting": compilation.setting,
+        "shared_limit_bytes": gpu.shared_kb_per_block * 1024,
+    }
+
+
+def _warning(gpu: GpuSpec, shared_bytes: int, spill_bytes: int) -> str:
+    lines = []
+    if shared_bytes > gpu.shared_kb_per_block * 1024:
+        lines.append(
+            f"This GPU would refuse the launch: a program needs {shared_bytes / 1024:.0f} KiB of "
+            f"shared memory, and it has {gpu.shared_kb_per_block} KiB. Smaller blocks need less."
+        )
+    if spill_bytes >= _MANY_SPILL_BYTES:
+        lines.append(
+            f"It would run slowly: {spill_bytes:,} bytes a thread find no register and are moved to "
+            "memory and back (spills). Smaller blocks need fewer."
+        )
+    return "\n".join(lines)
+
+
+def _no_launch(
+    gpu: GpuSpec, compilation: Compilation, raised: BaseException | None, path: Path
+) -> dict[str, Any]:
+    message, where = explain(raised, path) if raised else ("It launched no kernel.", "")
+    row = _head(gpu, compilation, "")
+    return row | {"error": message, "location": where, "read": ""}
+
+
+@contextmanager
+def _printed() -> Iterator[Callable[[], str]]:
+    """In the block, stderr goes to a file; the result gives its text, also after the block."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    text = ""
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield lambda: text
+        finally:
+            sys.stderr.flush()
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            text = file.read().decode("utf-8", "replace")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,100 @@
+"""Start a worker for one step of a check, in a folder of its own, and hand back what it left."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from fdlib.course.grading.events import read_events
+from fdlib.course.grading.process import Ended, run_group
+
+__all__ = ["OnEvents", "Run", "run_step"]
+
+_GRACE_S = 1.0  # the worker ends itself at the limit and says where it was; later it is killed
+
+OnEvents = Callable[[list[dict[str, Any]]], None]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a worker was asked and what it left behind."""
+
+    request: dict[str, Any]
+    results: str  # JSON lines
+    trace: str
+    ended: Ended
+
+    @property
+    def events(self) -> list[dict[str, Any]]:
+        """What it told, in order."""
+        return list(read_events(self.results, self.request["word"]))
+
+
+def run_step(
+    module: str,
+    request: Mapping[str, Any],
+    environment: Mapping[str, str],
+    on_events: OnEvents | None = None,
+) -> Run:
+    """Run `python -m MODULE REQUEST.json`, with `environment` added to this process's own.
+
+    `on_events` gets all events so far, each time that there are more.
+    """
+    with tempfile.TemporaryDirectory(prefix="fdlib-", ignore_cleanup_errors=True) as folder:
+        scratch = Path(folder)
+        results, trace = scratch / "results.jsonl", scratch / "trace.txt"
+        words = {"word": secrets.token_hex(8), "mark": secrets.token_hex(8)}
+        asked = {**request, **words, "results": str(results), "trace": str(trace)}
+        (scratch / "request.json").write_text(json.dumps(asked), encoding="utf-8")
+        (scratch / "cwd").mkdir()  # an empty folder to work in: nothing there shadows a module
+        watch = _Watch(results, asked["word"], on_events) if on_events else None
+        ended = run_group(
+            [sys.executable, "-u", "-m", module, str(scratch / "request.json")],
+            cwd=scratch / "cwd",
+            env={**_environment(), **environment},
+            time_limit_s=asked["time_limit_s"] + _GRACE_S,
+            meanwhile=watch,
+        )
+        if watch:
+            watch()
+        return Run(asked, _read(results), _read(trace), ended)
+
+
+class _Watch:
+    """Looks at the results each time that it is called, and passes them on if there are more."""
+
+    def __init__(self, results: Path, word: str, on_events: OnEvents) -> None:
+        self._results = results
+        self._word = word
+        self._on_events = on_events
+        self._seen = 0
+
+    def __call__(self) -> None:
+        text = _read(self._results)
+        if len(text) > self._seen and text.endswith("\n"):
+            self._seen = len(text)
+            self._on_events(list(read_events(text, self._word)))
+
+
+def _environment() -> dict[str, str]:
+    """This process's environment, in which the worker finds the fdlib that runs now."""
+    environment = dict(os.environ, PYTHONIOENCODING="utf-8:backslashreplace")
+    package_parent = Path(__file__).resolve().parents[3]
+    if package_parent.name not in {"site-packages", "dist-packages"}:
+        paths = [str(package_parent), environment.get("PYTHONPATH", "")]
+        environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    return environment
+
+
+def _read(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return ""

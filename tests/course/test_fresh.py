@@ -1,0 +1,85 @@
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fdlib.course.build import generate
+from fdlib.course.catalogue import exercise_path
+from fdlib.course.commands import reset
+from fdlib.course.files import Refused
+from fdlib.course.fresh import write_fresh
+
+from .toy import SOLUTION, TOY_NAME, posix_only
+
+FRESH = generate(SOLUTION, TOY_NAME)
+
+
+def backups(course: Path) -> list[bytes]:
+    return [path.read_bytes() for path in sorted((course / ".fdlib" / "backups").glob("*"))]
+
+
+@pytest.mark.parametrize(
+    "content", [SOLUTION.encode(), b"", "# Größe\r\n".encode("latin-1"), "é".encode("utf-16")]
+)
+def test_what_it_held_is_kept_byte_for_byte(course: Path, content: bytes) -> None:
+    exercise_path(91).write_bytes(content)
+    said = write_fresh(91)
+    assert exercise_path(91).read_text() == FRESH
+    assert backups(course) == [content]
+    assert said.startswith(f"exercises/{TOY_NAME} is as it was at the start.\nWhat it held is kept")
+
+
+@posix_only
+def test_the_command_that_it_names_brings_it_back(course: Path) -> None:
+    exercise_path(91).write_text(SOLUTION)
+    command = write_fresh(91).splitlines()[-1]
+    subprocess.run(command, shell=True, check=True, cwd=course)
+    assert exercise_path(91).read_text() == SOLUTION
+
+
+def test_a_fresh_file_stays(course: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    reset(91)
+    assert capsys.readouterr().out.endswith("nothing was changed.\n")
+    assert not (course / ".fdlib" / "backups").exists()
+
+
+def test_every_reset_keeps_its_own_copy(course: Path) -> None:
+    for i in range(3):
+        exercise_path(91).write_text(f"# {i}\n")
+        write_fresh(91)
+    assert sorted(backups(course)) == [b"# 0\n", b"# 1\n", b"# 2\n"]
+
+
+def test_a_missing_file_or_folder_is_made(course: Path) -> None:
+    exercise_path(91).unlink()
+    assert write_fresh(91) == f"exercises/{TOY_NAME} is as it was at the start."
+    assert exercise_path(91).read_text() == FRESH
+
+
+def test_it_is_named_in_full_from_elsewhere(course: Path, tmp_path: Path, monkeypatch) -> None:
+    exercise_path(91).write_text("# mine\n")
+    monkeypatch.chdir(course / "exercises")
+    assert str(course / ".fdlib" / "backups") in write_fresh(91)
+
+
+@pytest.mark.parametrize("failing", [".fdlib", "backups", "exercises"])
+def test_nothing_is_replaced_that_cannot_be_kept(
+    course: Path, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    real = os.replace
+
+    def replace(source: Path, target: Path) -> None:
+        if Path(target).parent.name == failing:
+            raise OSError(28, "No space left on device", str(target))
+        real(source, target)
+
+    exercise_path(91).write_text("# mine\n")
+    monkeypatch.setattr(os, "replace", replace)
+    if failing == ".fdlib":
+        (course / ".fdlib").write_text("a file")
+    with pytest.raises(Refused, match="was not replaced and is as it was"):
+        write_fresh(91)
+    assert exercise_path(91).read_text() == "# mine\n"
