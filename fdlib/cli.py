@@ -100,9 +100,8 @@ def _add_learner_commands(commands: Any) -> None:
 
     hint = commands.add_parser("hint", help="a hint; each call goes one step further")
     hint.add_argument("number", **_ONE)
-    hint.add_argument(
-        "--region", metavar="NAME", help="a region's name, a part of it, or its number"
-    )
+    region = "a region's name, a part of it, or its number; default: the first that is empty"
+    hint.add_argument("--region", metavar="NAME", help=region)
     hint.add_argument("--level", type=int, choices=(1, 2, 3), help="1 nudge, 2 idea, 3 pseudocode")
     hint.set_defaults(run=_hint)
 

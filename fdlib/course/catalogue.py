@@ -92,7 +92,7 @@ def course_root() -> Path:
             return folder
     raise FileNotFoundError(
         f"no folder with exercises/ and solutions/ at or above {here}, nor in {checkout}; "
-        "run this from your copy of the course"
+        "run this from your copy of the course; `fdlib exercises build` makes exercises/"
     )
 
 

@@ -42,7 +42,6 @@ def replacing(path: Path) -> Iterator[None]:
     must_be_writable(path)
     try:
         with locked(folder()):
-            path.parent.mkdir(exist_ok=True)
             yield
     except OSError as error:
         reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)

@@ -71,7 +71,7 @@ WRONG = r"""# exercise, the first check that fails, what is wrong: edits
 5 one-split end past the last key: tl.minimum((split + 1) * blocks // num_splits * BLOCK_N, len_kv)
     | (split + 1) * blocks // num_splits * BLOCK_N
 5 one-split tail not hidden: tl.where(in_keys, qk, float("-inf")) | qk
-5 one-split k and v strides exchanged: head_kv * stride_vh | head_kv * stride_kh
+5 grid k and v strides exchanged: head_kv * stride_vh | head_kv * stride_kh
 5 one-split acc not rescaled: acc * alpha + | acc +
 5 several-splits blocks lost: start = split * blocks // num_splits | start = split * (blocks // num_splits)
     ;; (split + 1) * blocks // num_splits | (split + 1) * (blocks // num_splits)

@@ -53,7 +53,7 @@ def test_every_reset_keeps_its_own_copy(course: Path) -> None:
     assert sorted(backups(course)) == [b"# 0\n", b"# 1\n", b"# 2\n"]
 
 
-def test_a_missing_file_or_folder_is_made(course: Path) -> None:
+def test_a_missing_file_is_made(course: Path) -> None:
     exercise_path(91).unlink()
     assert write_fresh(91) == f"exercises/{TOY_NAME} is as it was at the start."
     assert exercise_path(91).read_text() == FRESH

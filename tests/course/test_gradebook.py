@@ -1,15 +1,20 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pytest
 
 from fdlib.course.gradebook import Gradebook
 
+from .course_folder import course, run_pytest, solve
 from .verdicts import FAILED
+
+__all__ = ["course"]  # a fixture
 
 SAID = {"fdlib_verdict": FAILED.to_dict()}
 REFUSED = {"fdlib_not_graded": ("/h/ex06_y.py", "There is no torch.")}
@@ -53,3 +58,61 @@ def test_scores_that_cannot_be_written_in_the_end_fail_the_run(tmp_path: Path) -
     status, lines = _finish(file, 0)
     assert status == pytest.ExitCode.INTERNAL_ERROR
     assert lines[-1] == f"The scores were not written to {file}: No such file or directory."
+
+
+def test_the_report_goes_to_junit_too(course: Path) -> None:
+    solve(course, divide='    print("\\x1b[31m<b>", "\\x00")\n    return total(values)\n')
+    assert run_pytest(course, "exercises", "--junit-xml", "scores.xml", "--seed", "7")[0] == 1
+    cases = {
+        case.get("name"): case for case in ElementTree.parse(course / "scores.xml").iter("testcase")
+    }
+    messages = {
+        name: [f.get("message") for f in case.iter("failure")] for name, case in cases.items()
+    }
+    assert messages["total"] == messages["empty"] == []
+    assert "mean is wrong for 3 values: got 9, expected 3." in messages["mean"][0]
+    assert "<b> \\x00" in messages["mean"][0]
+    said = {
+        name: {p.get("name"): p.get("value") for p in case.iter("property")}
+        for name, case in cases.items()
+    }
+    assert said["total"]["points"] == said["total"]["max_points"] == "3"
+    mean = {"exercise": "ex91_toy_sum", "state": "failed", "points": "0", "max_points": "2"}
+    assert said["mean"] == mean | {"mistake": "", "seed": "7"}
+
+
+def test_junit_says_what_is_not_started(course: Path) -> None:
+    run_pytest(course, "exercises", "--junit-xml", "scores.xml")
+    failures = list(ElementTree.parse(course / "scores.xml").iter("failure"))
+    assert ["is not started" in (each.get("message") or "") for each in failures] == [True] * 3
+
+
+def test_scores_are_written_for_programs(course: Path) -> None:
+    solve(course, divide="    return total(values)\n")
+    status, text = run_pytest(course, "exercises", "solutions", "--scores", "s.json", "--seed", "7")
+    assert status == 1, text
+    data = json.loads((course / "s.json").read_text())
+    assert (data["points"], data["max_points"], data["seed"], data["complete"]) == (10, 12, 7, True)
+    assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", data["date"])
+    states = {Path(each["path"]).parent.name: each["state"] for each in data["exercises"]}
+    assert states == {"exercises": "failed", "solutions": "passed"}
+    assert [each["outcome"] for each in data["exercises"][0]["checks"]] == [
+        "passed",
+        "failed",
+        "passed",
+    ]
+    assert "not run" not in json.dumps(data)
+
+
+@pytest.mark.parametrize(
+    ("scores", "said"), [("no/s.json", "no is not there; make it"), ("tests", "is a folder")]
+)
+def test_scores_that_cannot_be_written_are_refused_before_grading(
+    course: Path, scores: str, said: str
+) -> None:
+    solve(course)
+    status, text = run_pytest(course, "exercises", "--scores", scores)
+    assert status == pytest.ExitCode.USAGE_ERROR
+    assert "ERROR: --scores: " in text
+    assert said in text
+    assert "passed" not in text

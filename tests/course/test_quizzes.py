@@ -1,4 +1,4 @@
-"""The questions, how answers are judged, and the same words as text, as widgets and in a terminal."""
+"""The questions of the quizzes, and how answers are judged."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ import re
 
 import pytest
 
-from fdlib.course import answer, progress, quiz
+from fdlib.course import answer, progress
 from fdlib.course.quizzes import LETTERS, NOTEBOOKS, ManyOf, Number, OneOf, questions, shown
 from fdlib.course.quizzes.answers import give, judge
-from fdlib.course.quizzes.static import quiz_html
-from fdlib.course.quizzes.text import quiz_text, run_in_terminal, words
 
 ALL = [(n, i, q) for n in NOTEBOOKS for i, q in enumerate(questions(n), start=1)]
 each_question = pytest.mark.parametrize(
@@ -184,62 +182,3 @@ def test_a_bad_answer_gets_a_sentence_and_is_not_recorded(call, sentence, capsys
     answer(*call)
     assert capsys.readouterr().out == f"{sentence}\n"
     assert recorded == []
-
-
-# Text
-
-
-@pytest.mark.parametrize("form", [quiz_text, quiz_html])
-@pytest.mark.parametrize("notebook", NOTEBOOKS)
-def test_text_and_html_show_all_questions_and_no_answer(notebook, form):
-    found = questions(notebook)
-    text = " ".join(form(notebook, tuple(range(1, len(found) + 1))).split()).replace("<br> ", "")
-    for number, question in enumerate(found, start=1):
-        assert f"Question {number}." in text
-        assert f"answer({notebook}, {number}, " in text
-        if isinstance(question, Number):
-            assert question.why not in text
-        else:
-            assert all(choice.why not in text for choice in question.choices)
-            assert all(f"{letter}) " in text for letter in LETTERS)
-
-
-def test_without_a_kernel_the_quiz_is_printed(capsys):
-    quiz(3, 2)
-    text = capsys.readouterr().out
-    assert "Question 2." in text
-    assert "Question 1." not in text
-
-
-@pytest.mark.parametrize("call", [(7,), ("x",), (3, 9)])
-def test_an_unknown_quiz_gets_a_sentence(call, capsys):
-    quiz(*call)
-    assert re.fullmatch(
-        r"(There is no quiz|Notebook 3 has no question).*\n", capsys.readouterr().out
-    )
-
-
-def in_terminal(notebook, given):
-    said, left = [], list(given)
-
-    def ask(_prompt):
-        if not left:
-            raise EOFError
-        return left.pop(0)
-
-    return run_in_terminal(notebook, input=ask, print=said.append), "\n".join(said)
-
-
-def test_the_terminal_asks_until_it_is_right():
-    all_right, said = in_terminal(0, ["x", "b", "c", "16", "48", "a c"])
-    assert all_right
-    assert 'You gave "x".' in said
-    assert words(judge(questions(0)[1], 16)) in said
-    assert said.endswith("Right: 3 of 3.")
-
-
-@pytest.mark.parametrize("given", [["c", "", ""], ["c"], ["c", "b", "48"][:2]])
-def test_the_terminal_may_be_left(given):
-    all_right, said = in_terminal(0, given)
-    assert not all_right
-    assert said.endswith("Right: 1 of 3.")

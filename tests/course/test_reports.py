@@ -167,6 +167,9 @@ def test_the_compile_table() -> None:
         "    Your line: ex05_x.py:8: tl.dot(q, k)\n"
         "warning  L4, H100 (split_kernel, head_dim 128): 96 bytes of registers are kept in memory."
     )
+    alike = replace(WRONG, name="compiles", message=f"{COMPILED[0].error}\nSo it is for: T4.")
+    text = render(replace(ALL["compiled"], checks=(alike,)))
+    assert "error    T4 (split_kernel): There is no bfloat16 on a T4.\nwarning" in text
     wide = tuple(replace(each, kernel="k" * 200, gpu="H100-SXM5") for each in COMPILED[1:3])
     rows = render(replace(OWN, compiled=wide)).split("machine.\n")[1].splitlines()[:2]
     assert all(len(row) <= 100 for row in rows)

@@ -108,10 +108,10 @@ def test_what_is_printed_belongs_to_its_check(toy: Toy) -> None:
 def test_results_without_the_word_of_the_run_do_not_count(toy: Toy) -> None:
     code = (
         "    import glob, json, tempfile\n"
-        "    for name in glob.glob(tempfile.gettempdir() + '/fdlib-*/results.jsonl'):\n"
-        "        line = {'event': 'result', 'name': 'mean', 'outcome': 'passed', 'word': 'x'}\n"
-        "        open(name, 'a').write(json.dumps(line) + chr(10))\n"
-        "    assert not glob.glob(tempfile.gettempdir() + '/fdlib-*/request.json')\n"
+        "    (name,) = glob.glob(tempfile.gettempdir() + '/../results.jsonl')\n"
+        "    line = {'event': 'result', 'name': 'mean', 'outcome': 'passed', 'word': 'x'}\n"
+        "    open(name, 'a').write(json.dumps(line) + chr(10))\n"
+        "    assert not glob.glob(tempfile.gettempdir() + '/../request.json')\n"
         "    return 0\n"
     )
     assert grade(toy(divide=code)).result("mean").outcome != "passed"

@@ -202,6 +202,8 @@ def _difference(actual: Any, expected: Any, rtol: float) -> str | None:
     if isinstance(expected, (tuple, list)):
         return _sequence_difference(actual, expected, rtol)
     if isinstance(expected, float) and isinstance(actual, (int, float)):
+        # Of a subclass, which may have its own idea of equality, the plain number.
+        actual = float.__pos__(actual) if isinstance(actual, float) else int.__pos__(actual)
         same = actual == expected or abs(actual - expected) <= rtol * abs(expected)
         got_text, want_text = _numbers(float(actual), expected)
         return None if same else f"got {got_text}, expected {want_text}"

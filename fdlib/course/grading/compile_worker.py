@@ -22,7 +22,8 @@ from typing import Any
 from fdlib.course.checks import Compilation, load_from
 from fdlib.course.grading.compile_errors import explain_compile_error, float32_dot_line
 from fdlib.course.grading.events import Results
-from fdlib.course.grading.loader import explain, load_module, printable
+from fdlib.course.grading.limits import hold_down, make_room
+from fdlib.course.grading.loader import causes, explain, load_module, printable
 from fdlib.course.grading.supervise import end_with_parent
 from fdlib.gpus import GPUS, GpuSpec
 
@@ -45,11 +46,13 @@ def main(request_path: str) -> None:
         results.add("refused", message=f"{type(error).__name__}: {printable(error)}")
         os._exit(1)
     results.add("ready")
+    hold_down(request["memory_limit_mb"])
     path = Path(request["path"])
     try:
         with not_launching():
             module = load_module(path, request["module_name"], request["source"])
     except BaseException as error:
+        make_room(causes(error))
         message, where = explain(error, path)
         results.add("import failed", message=message, location=where)
         os._exit(0)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from json import dumps  # bound before the learner's code can put another in its place
 from typing import Any
 
 __all__ = ["Results", "read_events"]
@@ -27,7 +28,7 @@ class Results:
             os._exit(0)
         # Opened anew each time: the learner's code may close file descriptors.
         with open(self._path, "a", encoding="utf-8") as file:
-            file.write(json.dumps({"event": event, "word": self._word, **data}) + "\n")
+            file.write(dumps({"event": event, "word": self._word, **data}) + "\n")
 
     def in_fork(self) -> Results:
         """The same, for a copy of this process that is meant to write."""

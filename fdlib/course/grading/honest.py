@@ -33,6 +33,8 @@ _OWN_NAMES = {"flash_decode", "flash_attention", "merge_states"}
 _MODULES = {
     "solutions": "the solutions",
     "fdlib.attention": "fdlib's attention",
+    "fdlib.course.checks": "the checker",
+    "fdlib.course.grading": "the checker",
     "flash_attn": "the library flash_attn",
     "flashinfer": "the library flashinfer",
     "xformers": "the library xformers",

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from fdlib.course.checks import COMPILES
+from fdlib.course.grading import process
+from fdlib.course.grading.limits import size
 from fdlib.course.grading.loader import location
 from fdlib.course.grading.printed import marker, split
 from fdlib.course.grading.process import Ended
@@ -120,11 +122,11 @@ def cut_short(
 ) -> Verdict:
     """The process ended before it was done: at the limit, by a signal or by itself."""
     state: State
-    if run.ended.timed_out or run.trace.startswith("Timeout ("):
+    if run.ended.limit == "time" or run.trace.startswith("Timeout ("):
         limit_s = run.request["time_limit_s"]
         state, message = "timed out", f"It was still running after {limit_s:g} s"
     else:
-        state, message = "crashed", f"The process ended: {_reason(run.ended.returncode)}"
+        state, message = "crashed", _reason(run.ended)
     message += where_it_was
     where = _line_in_trace(run.trace, Path(verdict.path), source)
     checks = tuple(
@@ -136,7 +138,18 @@ def cut_short(
     return replace(verdict, state=state, message=message, location=where, checks=checks)
 
 
-def _reason(returncode: int) -> str:
+def _reason(ended: Ended) -> str:
+    if ended.limit == "memory":
+        most = size(ended.most_memory_mb)
+        return (
+            f"It took more than {most} of memory, with the processes that it started, and was ended"
+        )
+    if ended.limit == "processes":
+        return f"It had more than {process.MOST_PROCESSES} processes running at a time and was ended with them"
+    return f"The process ended: {_signal(ended.returncode)}"
+
+
+def _signal(returncode: int) -> str:
     if returncode >= 0:
         return f"exit status {returncode}"
     try:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from fdlib.course.grading.limits import explain_limit
+
 __all__ = [
     "LONGEST_BYTES",
     "causes",
@@ -173,6 +175,8 @@ def _sentence(error: BaseException) -> str:
         text = str(getattr(error, "error_message", None) or error).strip()
     except BaseException:
         text = "(its message cannot be shown)"
+    if limit := explain_limit(error, text):
+        return limit
     if empty := re.fullmatch(r"write: (.+)", text):
         return f"The region {empty[1]!r} is still empty."
     if isinstance(error, SystemExit):

@@ -39,12 +39,8 @@ class MemoryFault(Mismatch):
         self.program = access.program
         self.offset = offset  # of the first lane at fault, in elements from element 0
         self.lanes = lanes  # how many are at fault
+        self.signature = self.kind, self.argument, self.program, self.offset, self.lanes
         self._parts = head, tail, access, offset, lanes
-
-    @property
-    def signature(self) -> tuple[object, ...]:
-        """What a second kernel with the same mistake has in common, besides the test case."""
-        return self.kind, self.argument, self.program, self.offset, self.lanes
 
     def for_case(self, case: str) -> MemoryFault:
         """The same, and the message says for which test case."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import secrets
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,10 +18,14 @@ from typing import IO, Any
 
 from fdlib.course.grading import supervise
 
-__all__ = ["OUTPUT_KEPT_BYTES", "Ended", "run_group"]
+__all__ = ["MOST_MEMORY_MB", "MOST_PROCESSES", "OUTPUT_KEPT_BYTES", "Ended", "Group", "supervised"]
 
 OUTPUT_KEPT_BYTES = 16_384
+MOST_MEMORY_MB = 6144  # that all processes of a group hold together
+MOST_PROCESSES = 200  # of a group at a time
 _WINDOWS = sys.platform == "win32"
+_LEAST_MEMORY_MB = 1024  # of the limit, on a machine that has not got MOST_MEMORY_MB
+_SUPERVISOR_S = 10.0  # it ends the group at its limit; if it does not, it is ended after these
 
 
 @dataclass(frozen=True)
@@ -29,68 +35,113 @@ class Ended:
     returncode: int  # negative: the signal that ended it
     output: str  # stdout and stderr together, the first 16 KiB
     output_bytes: int  # all that was printed
-    timed_out: bool
+    limit: str  # the limit at which it was ended: "time", "memory" or "processes"; "" for none
+    most_memory_mb: int  # the limit of the memory
     left_behind: bool  # processes that it had started were still there, and were ended
     seconds: float
 
 
-def run_group(
-    command: Sequence[str],
-    *,
-    cwd: Path,
-    env: Mapping[str, str],
-    time_limit_s: float,
-    meanwhile: Callable[[], None] | None = None,
-) -> Ended:
-    """Run a command; it and all that it started are ended at the limit, at an interrupt, or with us.
+@contextlib.contextmanager
+def supervised() -> Iterator[Group]:
+    """A group of processes, not started yet, and its scratch folder; both end with the block.
 
-    `supervise.py` stands between: see there what is found on which platform. SIGTERM and SIGHUP
-    count as an interrupt. The output goes through pipes that are always drained: megabytes of it
-    neither block nor fill a disk. `meanwhile` is called some ten times a second.
+    `supervise.py` stands between: see there what is found on which platform. It ends the group and
+    removes the folder also if this process is killed. SIGTERM and SIGHUP count as an interrupt.
     """
-    started = time.monotonic()
     with _signals_interrupt():
+        # The supervisor is there before the folder is: at no moment is nobody there to remove it.
+        folder = Path(tempfile.gettempdir()) / f"fdlib-{secrets.token_hex(8)}"
         supervisor = subprocess.Popen(
-            [sys.executable, "-I", "-S", supervise.__file__, str(time_limit_s), *command],
-            cwd=cwd,
-            env=env,
+            [sys.executable, "-I", "-S", supervise.__file__, str(folder)],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=not _WINDOWS,  # Ctrl-C reaches this process alone
             creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
         )
+        assert supervisor.stdin
+        try:
+            folder.mkdir(mode=0o700)
+            yield Group(folder, supervisor)
+        finally:
+            with contextlib.suppress(BrokenPipeError):  # the supervisor itself was killed
+                supervisor.stdin.close()
+            supervisor.wait()
+            supervise.remove_folder(str(folder))  # then the folder is still there
+
+
+class Group:
+    """One command and all that it starts; they may leave files in `folder`."""
+
+    def __init__(self, folder: Path, supervisor: subprocess.Popen[bytes]) -> None:
+        self.folder = folder
+        self._supervisor = supervisor
+
+    def run(
+        self,
+        command: Sequence[str],
+        *,
+        cwd: Path,
+        env: Mapping[str, str],
+        time_limit_s: float,
+        meanwhile: Callable[[], None] | None = None,
+    ) -> Ended:
+        """Run the command to its end or to a limit; then nothing that it started is left.
+
+        The output goes through pipes that are always drained: megabytes of it neither block nor
+        fill a disk. `meanwhile` is called some ten times a second.
+        """
+        started = time.monotonic()
+        supervisor, most_memory_mb = self._supervisor, _most_memory_mb()
         assert supervisor.stdin and supervisor.stdout and supervisor.stderr
         drain, answer = _Drain(supervisor.stdout), _Drain(supervisor.stderr)
-        try:
-            _wait(supervisor, meanwhile)
-        finally:
-            supervisor.stdin.close()  # the supervisor ends everything
-            supervisor.wait()
-            drain.join(timeout=1.0)
-            answer.join(timeout=1.0)
-    how = _answer(bytes(answer.kept), supervisor.returncode)
-    return Ended(
-        output=bytes(drain.kept).decode("utf-8", "replace"),
-        output_bytes=drain.total,
-        seconds=time.monotonic() - started,
-        **how,
-    )
+        request = {
+            "command": list(command),
+            "cwd": str(cwd),
+            "env": dict(env),
+            "time_limit_s": time_limit_s,
+            "most_memory_bytes": most_memory_mb * 2**20,
+            "most_processes": MOST_PROCESSES,
+        }
+        with contextlib.suppress(BrokenPipeError):  # the supervisor itself was killed
+            supervisor.stdin.write(json.dumps(request).encode() + b"\n")
+            supervisor.stdin.flush()
+        deadline = started + time_limit_s + _SUPERVISOR_S
+        while answer.is_alive():
+            answer.join(timeout=0.1)
+            if meanwhile is not None:
+                meanwhile()
+            if time.monotonic() > deadline:
+                supervisor.kill()  # somebody stopped it; the worker ends with it
+        drain.join(timeout=1.0)
+        return Ended(
+            output=bytes(drain.kept).decode("utf-8", "replace"),
+            output_bytes=drain.total,
+            seconds=time.monotonic() - started,
+            most_memory_mb=most_memory_mb,
+            **_answer(bytes(answer.kept)),
+        )
 
 
-def _wait(process: subprocess.Popen[bytes], meanwhile: Callable[[], None] | None) -> None:
-    while meanwhile is not None and process.poll() is None:
-        meanwhile()
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(timeout=0.1)
-    process.wait()
+def _most_memory_mb() -> int:
+    """`MOST_MEMORY_MB`, or what is free if that is less: the learner's machine is to go on."""
+    try:
+        text = Path("/proc/meminfo").read_text(encoding="ascii")
+    except OSError:
+        return MOST_MEMORY_MB
+    free = [int(line.split()[1]) // 1024 for line in text.splitlines() if "MemAvail" in line]
+    return min([MOST_MEMORY_MB, *(max(_LEAST_MEMORY_MB, each) for each in free)])
 
 
-def _answer(text: bytes, returncode: int) -> dict[str, Any]:
+def _answer(text: bytes) -> dict[str, Any]:
     try:
         return json.loads(text)
-    except ValueError:  # the supervisor itself was killed
-        return {"returncode": returncode, "timed_out": False, "left_behind": False}
+    except ValueError:  # the supervisor itself was killed, and the worker with it
+        return {
+            "returncode": -int(getattr(signal, "SIGKILL", 9)),
+            "limit": "",
+            "left_behind": False,
+        }
 
 
 @contextlib.contextmanager

@@ -19,8 +19,10 @@ from fdlib.course.grading.compiling import (
     judge_compiled,
     judge_gpu,
 )
+from fdlib.course.grading.honest import borrowed
 from fdlib.course.grading.judge import growing, judge
-from fdlib.course.grading.loader import read_source
+from fdlib.course.grading.limits import MEMORY_LIMIT_MB
+from fdlib.course.grading.loader import location, read_source
 from fdlib.course.grading.steps import run_step
 from fdlib.course.grading.verdict import CheckResult, Verdict
 from fdlib.course.mistakes import load_mistakes
@@ -43,13 +45,15 @@ def check(
     path: str | Path | None = None,
     seed: int | None = None,
     time_limit_s: float = 60.0,
+    memory_limit_mb: int = MEMORY_LIMIT_MB,
     on_progress: OnProgress | None = None,
 ) -> Verdict:
     """Check an exercise, by its number or by a file named `exNN_*.py`; the file is only read.
 
     `path` is another file to check by the exercise's checks. `seed` is fresh if not given.
     `time_limit_s` holds for all checks of the exercise together, once more for compiling, and for the
-    GPU. `on_progress` gets the verdict so far (its state is "running") each time that more is known.
+    GPU; `memory_limit_mb` is what its code may take (see `limits.py`). `on_progress` gets the verdict
+    so far (its state is "running") each time that more is known.
     Whatever the file does, the answer is a `Verdict`. Raises `ValueError` for an unknown exercise,
     `RuntimeError` if this machine cannot run the checks.
     """
@@ -79,7 +83,11 @@ def check(
     verdict = replace(verdict, empty=empty_regions(source), notes=_damage(source))
     if is_not_started(source):
         return replace(verdict, state="not started", message="Nothing is written in it yet.")
-    verdict = _run(verdict, exercise, source, time_limit_s, _shown(on_progress))
+    if found := borrowed(source, _solution(exercise)):
+        return _not_your_own(verdict, source, *found)
+    request = _request(verdict, exercise, source)
+    request |= {"time_limit_s": time_limit_s, "memory_limit_mb": memory_limit_mb}
+    verdict = _run(verdict, exercise, source, request, _shown(on_progress))
     return replace(verdict, notes=verdict.notes + _changed(file, source))
 
 
@@ -110,6 +118,15 @@ def _damage(source: str) -> tuple[str, ...]:
     return ()
 
 
+def _not_your_own(verdict: Verdict, source: str, what: str, line_number: int) -> Verdict:
+    message = (
+        f"It uses {what}. That may well be right, but this exercise is about writing it: "
+        "take it out and write the step yourself. Nothing was run."
+    )
+    where = location(Path(verdict.path), line_number, source)
+    return replace(verdict, state="not your own", message=message, location=where)
+
+
 def _changed(file: Path, source: str) -> tuple[str, ...]:
     try:
         if read_source(file) == source:
@@ -124,9 +141,8 @@ def _changed(file: Path, source: str) -> tuple[str, ...]:
 
 
 def _run(
-    verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float, show: OnProgress
+    verdict: Verdict, exercise: Exercise, source: str, request: dict[str, Any], show: OnProgress
 ) -> Verdict:
-    request = _request(verdict, exercise, source, time_limit_s)
     # Values and memory are looked at under the interpreter, also where there is a GPU.
     triton = exercise.kind == "triton"
     interpreting = {"TRITON_INTERPRET": "1"} if triton else {}
@@ -168,9 +184,7 @@ def _shown(on_progress: OnProgress | None) -> OnProgress:
     return show
 
 
-def _request(
-    verdict: Verdict, exercise: Exercise, source: str, time_limit_s: float
-) -> dict[str, Any]:
+def _request(verdict: Verdict, exercise: Exercise, source: str) -> dict[str, Any]:
     spec = importlib.util.find_spec(exercise.checks_module)
     assert spec is not None
     return {
@@ -183,7 +197,6 @@ def _request(
         "checks_module": exercise.checks_module,
         "checks_path": spec.origin,
         "seed": verdict.seed,
-        "time_limit_s": time_limit_s,
     }
 
 

@@ -6,14 +6,13 @@ import json
 import os
 import secrets
 import sys
-import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from fdlib.course.grading.events import read_events
-from fdlib.course.grading.process import Ended, run_group
+from fdlib.course.grading.process import Ended, supervised
 
 __all__ = ["OnEvents", "Run", "run_step"]
 
@@ -47,18 +46,20 @@ def run_step(
 
     `on_events` gets all events so far, each time that there are more.
     """
-    with tempfile.TemporaryDirectory(prefix="fdlib-", ignore_cleanup_errors=True) as folder:
-        scratch = Path(folder)
+    with supervised() as group:
+        scratch = group.folder
         results, trace = scratch / "results.jsonl", scratch / "trace.txt"
         words = {"word": secrets.token_hex(8), "mark": secrets.token_hex(8)}
         asked = {**request, **words, "results": str(results), "trace": str(trace)}
         (scratch / "request.json").write_text(json.dumps(asked), encoding="utf-8")
         (scratch / "cwd").mkdir()  # an empty folder to work in: nothing there shadows a module
+        (scratch / "tmp").mkdir()
+        temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch / "tmp"))
         watch = _Watch(results, asked["word"], on_events) if on_events else None
-        ended = run_group(
+        ended = group.run(
             [sys.executable, "-u", "-m", module, str(scratch / "request.json")],
             cwd=scratch / "cwd",
-            env={**_environment(), **environment},
+            env={**_environment(), **temporary, **environment},
             time_limit_s=asked["time_limit_s"] + _GRACE_S,
             meanwhile=watch,
         )

@@ -12,6 +12,7 @@ State = Literal[
     "passed",
     "failed",
     "not started",  # every region is empty; nothing was run
+    "not your own",  # somebody else's attention does the work; nothing was run
     "unfinished",  # some regions are empty, and not every check passed
     "does not import",
     "timed out",

@@ -22,7 +22,8 @@ from fdlib.course.checks.inputs import bind_oracle
 from fdlib.course.grading.compare import Mismatch
 from fdlib.course.grading.diagnose import Diagnoser, Diagnosis, cause
 from fdlib.course.grading.events import Results
-from fdlib.course.grading.loader import explain, load_module, printable
+from fdlib.course.grading.limits import hold_down, make_room
+from fdlib.course.grading.loader import causes, explain, load_module, printable
 from fdlib.course.grading.observe import Sight, look
 from fdlib.course.grading.printed import mark
 from fdlib.course.grading.supervise import end_with_parent
@@ -50,6 +51,7 @@ def main(request_path: str) -> None:
             os._exit(1)
         diagnoser = Diagnoser(_mistakes(request), request.pop("solution"))
         results.add("ready", mode=mode, gpu=_gpu(request["kind"], mode))
+        hold_down(request["memory_limit_mb"], on_gpu=mode == "gpu")
         _grade(request, results, checks, mode, diagnoser)
     os._exit(0)
 
@@ -98,6 +100,7 @@ def _grade(
     try:
         module = load_module(path, request["module_name"], request["source"])
     except BaseException as error:
+        make_room(causes(error))
         message, where = explain(error, path)
         results.add("import failed", message=message, location=where)
         return
@@ -107,6 +110,7 @@ def _grade(
         started = time.monotonic()
         context = CheckContext(seed=request["seed"], name=check.name, mode=mode)
         sight = look(check, module, context)
+        make_room(causes(sight.ended))
         outcome, message, where = _outcome(sight, path)
         results.add(
             "result",

@@ -10,6 +10,7 @@ __all__ = ["MISTAKES"]
 _LSE = "torch.logsumexp(scores, dim=-1)"
 _OUT = "torch.exp(scores - lse[..., None]) @ v"
 _SOFTMAX = "torch.softmax(scores, dim=-1)"
+_PLAIN = "torch.exp(scores) / torch.exp(scores).sum(dim=-1, keepdim=True) @ v"
 _ROW_MAX = "scores.amax(dim=-1, keepdim=True)"
 
 MISTAKES = (
@@ -65,6 +66,15 @@ MISTAKES = (
         says="the weights are multiplied with the keys",
         why="A key says how well it fits; its value is what it hands over. The output is a mean of values. With one "
         "key the only weight is 1, so there the output has to be the value itself.",
+        read="The formula",
+    ),
+    Mistake(
+        name="exp-without-a-sum",
+        check="one-key",
+        edits=((_OUT, "torch.exp(scores) @ v"),),
+        says="exp(score) is used as the weight, without a division by the sum",
+        why="Each row of weights has to sum to 1: the output is a mean of the values. With one key the only weight is "
+        "1, and the output is that key's value.",
         read="The formula",
     ),
     Mistake(
@@ -134,6 +144,24 @@ MISTAKES = (
         read="02: Why a maximum is needed: overflow",
     ),
     Mistake(
+        name="no-maximum-nan",
+        check="large-scores",
+        edits=((_LSE, "torch.log(torch.exp(scores).sum(dim=-1))"), (_OUT, _PLAIN)),
+        says="exp is taken of the scores as they are, for the weights too",
+        why="With scores near 200 exp is infinite, and infinite by infinite is NaN; near -200 it is 0 by 0, which is "
+        "NaN too. Taking the row's largest score away first avoids both.",
+        read="02: Why a maximum is needed: overflow",
+    ),
+    Mistake(
+        name="no-maximum-in-the-lse",
+        check="large-scores",
+        edits=((_LSE, "torch.log(torch.exp(scores).sum(dim=-1))"), (_OUT, f"{_SOFTMAX} @ v")),
+        says="the LSE is taken from exp of the scores as they are",
+        why="The softmax takes care of large scores by itself, so the output is right. The sum for the LSE overflows "
+        "near 200 and is 0 near -200. There is a ready-made function for it as well.",
+        read="Four pieces of PyTorch",
+    ),
+    Mistake(
         name="one-maximum-for-all",
         check="large-scores",
         edits=((_LSE, "scores.max() + torch.log(torch.exp(scores - scores.max()).sum(dim=-1))"),),
@@ -167,6 +195,24 @@ MISTAKES = (
         says="query i stands at position i, though there are more keys than queries",
         why="The queries are the last L_q positions. With 3 queries and 17 keys, query 0 stands at 14, not at 0. As "
         "many queries as keys hide the mistake: both positions agree there.",
+        read="Many queries: the causal mask",
+    ),
+    Mistake(
+        name="causal-not-kept",
+        check="causal",
+        edits=(("scores = scores.masked_fill", "scores.masked_fill"),),
+        says="the causal mask hides nothing",
+        why="Filling in -∞ gives a new tensor and leaves the old one as it was. If the result is not kept, the scores "
+        "go on without a mask, and every query sees the future.",
+        read="Four pieces of PyTorch",
+    ),
+    Mistake(
+        name="causal-swapped",
+        check="causal",
+        edits=(("> position[:, None]", "<= position[:, None]"),),
+        says="the keys that a query may see are hidden, and the others shown",
+        why="The table says True where a key is visible, but -∞ is filled in where it is True. The last query sees "
+        "everything, so here all its keys are hidden: its LSE is -∞ and its output NaN.",
         read="Many queries: the causal mask",
     ),
     Mistake(

@@ -86,6 +86,18 @@ CACHE_MISTAKES = (
         read="Never compute the past twice: the KV cache",
     ),
     Mistake(
+        name="key-and-value-exchanged",
+        check="cache-write",
+        edits=(
+            (_PUT_K, "k_cache[:, length] = v_new[:, 0]"),
+            (_PUT_V, "v_cache[:, length] = k_new[:, 0]"),
+        ),
+        says="the new key and the new value go into each other's cache",
+        why="Both have the same shape, so nothing complains. From then on this token is compared by its value and "
+        "hands over its key.",
+        read="Never compute the past twice: the KV cache",
+    ),
+    Mistake(
         name="new-token-left-out",
         check="decode",
         edits=((_IN_USE, _IN_USE.replace("th]", "th - 1]")),),

@@ -1,9 +1,10 @@
-"""Known mistakes of exercise 03: those of the update and the end are here, the others in `ex03_tiles.py`."""
+"""Known mistakes of exercise 03, all of them; those of the update and of the end are here."""
 
 from __future__ import annotations
 
 from fdlib.course.mistakes import Mistake
-from fdlib.course.mistakes.ex03_tiles import TILE_MISTAKES
+from fdlib.course.mistakes.ex03_loads import LOAD_MISTAKES
+from fdlib.course.mistakes.ex03_scores import SCORE_MISTAKES
 
 __all__ = ["MISTAKES"]
 
@@ -14,7 +15,8 @@ _OUT, _LSE = "acc / l_safe[:, None]", "m_i + tl.log(l_safe)"
 _UPDATE, _CORRECTION = "Tiling: the loop of notebook 02, with tiles", "02: The correction factor"
 
 MISTAKES = (
-    *TILE_MISTAKES,
+    *LOAD_MISTAKES,
+    *SCORE_MISTAKES,
     Mistake(
         name="powers-of-2",
         check="one-block",

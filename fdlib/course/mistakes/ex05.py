@@ -11,6 +11,7 @@ __all__ = ["MISTAKES"]
 _LSE = 'lse = tl.where(l_i == 0.0, float("-inf"), m_i + tl.log(l_safe))'
 
 MISTAKES = (
+    *PROGRAM_MISTAKES,
     *UPDATE_MISTAKES,
     Mistake(
         name="not-divided",
@@ -120,5 +121,4 @@ MISTAKES = (
         "is left. Round once, at the end.",
         read="The Triton that exercise 05 needs",
     ),
-    *PROGRAM_MISTAKES,
 )

@@ -1,4 +1,4 @@
-"""Known mistakes of exercise 05, last part: which programs there are, and what each reads."""
+"""Known mistakes of exercise 05, first part: which programs there are, and what each reads."""
 
 from __future__ import annotations
 
@@ -164,10 +164,10 @@ PROGRAM_MISTAKES = (
     ),
     Mistake(
         name="query-head-for-kv-head",
-        check="groups",
+        check="grid",
         edits=(("head // GROUP", "head"),),
         says="query head h reads key/value head h",
-        why="6 query heads with 3 key/value heads: heads 3 to 5 read behind the end of k and v. The neighbours of a "
+        why="4 query heads with 2 key/value heads: heads 2 and 3 read behind the end of k and v. The neighbours of a "
         "group share one key/value head. Without groups the two numbers are the same, so tests without them pass.",
         read="The Triton that exercise 05 needs",
     ),
@@ -201,7 +201,7 @@ PROGRAM_MISTAKES = (
     ),
     Mistake(
         name="k-strides-for-v",
-        check="one-split",
+        check="grid",
         edits=(
             ("batch * stride_vb + head_kv * stride_vh", "batch * stride_kb + head_kv * stride_kh"),
         ),

@@ -52,9 +52,9 @@ QUESTIONS = (
     ),
     Number(
         name="idle SMs of four users",
-        text=f"{USERS} users at the same time, one token each, on an H200 with {SMS} SMs. It holds "
-        f"{CALL.heads_q} query heads and {CALL.heads_kv} key/value head. You launch the kernel of "
-        "notebook 03. How many percent of the SMs get no program?",
+        text=f"{USERS} users at the same time, one token each, on an H200 with {SMS} SMs. A layer has "
+        f"{CALL.heads_q} query heads and {CALL.heads_kv} key/value head on this GPU. You launch the kernel "
+        "of notebook 03. How many percent of the SMs get no program?",
         unit="%",
         tolerance=0.01,
         value=lambda: _idle(flash_attention_programs(CALL)),

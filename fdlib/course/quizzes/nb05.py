@@ -64,7 +64,7 @@ QUESTIONS = (
         "time?",
         (
             Choice(
-                "It rises: no idle SM is won, and there are more partial results to write and merge.",
+                "It rises: hardly an SM is left to win, and there are more partial results to write and merge.",
                 f"recorded: {TIMES[FEW]:.1f} us with {FEW} splits, {TIMES[MANY]:.1f} us with {MANY}. "
                 "The picture of section 11 shows the whole line.",
                 right=True,

@@ -58,8 +58,8 @@ def call(notebook: int, number: int, question: Question) -> str:
     """How to answer this question, with an example that says nothing about the right answer."""
     if isinstance(question, Number):
         return f"answer({notebook}, {number}, ...)  and your number in place of the dots"
-    example = '"a"' if isinstance(question, OneOf) else '"a b"'
-    return f"answer({notebook}, {number}, {example})  if you choose {example[1:-1]}"
+    example, chosen = ("a", "a") if isinstance(question, OneOf) else ("a b", "a and b")
+    return f'answer({notebook}, {number}, "{example}")  if you choose {chosen}'
 
 
 def run_in_terminal(

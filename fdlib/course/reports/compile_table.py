@@ -13,8 +13,13 @@ _HEADER = ("GPU", "kernel", "shared memory", "registers", "spilled", "result")
 _LONGEST_KERNELS = 30  # characters
 
 
-def describe_compiled(compiled: tuple[Compiled, ...], *, so_far: bool = False) -> list[Block]:
-    """The table, and a sentence for each error and warning below it; nothing if nothing compiled."""
+def describe_compiled(
+    compiled: tuple[Compiled, ...], *, told: str = "", so_far: bool = False
+) -> list[Block]:
+    """The table, and each error and warning below it; nothing if nothing compiled.
+
+    Of an error that `told`, the message of a check, begins with, only the first line is said again.
+    """
     if not compiled:
         return []
     by_gpu: dict[str, list[Compiled]] = {}
@@ -23,7 +28,7 @@ def describe_compiled(compiled: tuple[Compiled, ...], *, so_far: bool = False) -
     caption = "Compiled for these GPUs; none has to be in this machine."
     rows = tuple(_row(gpu, kernels) for gpu, kernels in by_gpu.items())
     table = Table(caption + " More to come." * so_far, _HEADER, rows)
-    return [Group("compiled", None, (table, *_sentences(compiled)))]
+    return [Group("compiled", None, (table, *_sentences(compiled, told)))]
 
 
 def _row(gpu: str, compiled: list[Compiled]) -> tuple[str, ...]:
@@ -54,7 +59,7 @@ def _most(values: Iterable[int | None]) -> str:
     return str(max(known)) if known else "-"
 
 
-def _sentences(compiled: tuple[Compiled, ...]) -> list[Group]:
+def _sentences(compiled: tuple[Compiled, ...], told: str) -> list[Group]:
     """Each error and each warning once, with the GPUs that it is about."""
     said: dict[tuple[State, str, str], list[Compiled]] = {}
     for each in compiled:
@@ -65,8 +70,8 @@ def _sentences(compiled: tuple[Compiled, ...]) -> list[Group]:
         gpus = ", ".join(dict.fromkeys(each.gpu for each in about))
         kernel = about[0].kernel + (f", {about[0].setting}" if about[0].setting else "")
         first, *rest = text.splitlines()
-        more = [Line("message", shorten(line)) for line in rest[:10]]
-        if location:
+        more = [Line("message", shorten(line)) for line in rest[:10] if not told.startswith(text)]
+        if location and not told.startswith(text):
             more.append(Line("where", shorten(location, 200), "Your line:"))
         head = Line(word, shorten(f"{gpus} ({kernel}): {first}"), word)
         groups.append(Group("check", head, tuple(more)))

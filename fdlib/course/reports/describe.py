@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from fdlib.course.checks import COMPILES
 from fdlib.course.grading.verdict import CheckResult, Verdict
 from fdlib.course.reports.alike import failing, first_alike, same_in_others
 from fdlib.course.reports.compile_table import describe_compiled
@@ -18,7 +19,12 @@ from fdlib.course.reports.printed import describe_printed
 __all__ = ["describe", "describe_check", "describe_progress"]
 
 _WORDS: dict[str, State] = {"passed": "ok", "failed": "wrong", "error": "error"}
-_NOT_RUN = {"not started", "missing", "does not import"}  # states in which no check was begun
+_NOT_RUN = {
+    "not started",
+    "not your own",
+    "missing",
+    "does not import",
+}  # states in which no check was begun
 _MESSAGE_LINES = 20
 
 
@@ -34,7 +40,8 @@ def describe(verdict: Verdict) -> tuple[Block, ...]:
     if verdict.state not in _NOT_RUN:
         listed = tuple(_listed(verdict, check, wrong[:1]) for check in verdict.checks)
         blocks.append(Group("checks", Line("title", "The checks:"), listed))
-    blocks += describe_compiled(verdict.compiled)
+    said = "".join(check.message for check in wrong if check.name == COMPILES)
+    blocks += describe_compiled(verdict.compiled, told=said)
     if not wrong:
         blocks += printed
     return (*blocks, *_closing(verdict, wrong[0] if wrong else None))
@@ -45,8 +52,10 @@ def describe_progress(verdict: Verdict) -> tuple[Block, ...]:
     done = sum(check.outcome != "not run" for check in verdict.checks)
     heading = f"{_name(verdict)}: {done} of {len(verdict.checks)} checks done."
     listed = []
-    for index, check in enumerate(verdict.checks):
-        word = _WORDS.get(check.outcome) or ("running" if index == done else "waiting")
+    next_word: State = "running"
+    for check in verdict.checks:
+        word = _WORDS.get(check.outcome) or next_word
+        next_word = "waiting" if word == "running" else next_word
         listed.append(Group("check", Line(word, check.title, word)))
     checks = Group("checks", Line("title", "The checks:"), tuple(listed))
     return (Line("heading", heading), checks, *describe_compiled(verdict.compiled, so_far=True))

@@ -1,90 +1,18 @@
-"""Known mistakes of exercise 03 before the update: loads, the scale, the scores, and what is hidden."""
+"""Known mistakes of exercise 03 in the scores of a block: the scale, and what is hidden."""
 
 from __future__ import annotations
 
 from fdlib.course.mistakes import Mistake
 
-__all__ = ["TILE_MISTAKES"]
+__all__ = ["SCORE_MISTAKES"]
 
-_K = "k_base + offs_n[:, None] * stride_kn"
-_V = "v_base + offs_n[:, None] * stride_vn"
-_MASKED = " + offs_d[None, :], mask=in_keys[:, None], other=0.0"
-_IN_KEYS, _VISIBLE = "in_keys = offs_n < len_kv", "visible = offs_n[None, :] < len_kv"
+_VISIBLE = "visible = offs_n[None, :] < len_kv"
 _SEES = "offs_n[None, :] <= len_kv - len_q + offs_m[:, None]"
 _HIDE = 'qk = tl.where(visible, qk, float("-inf"))'
 _LOG2E = "(scale * 1.4426950408889634)"
 _CAUSAL = "01: Many queries: the causal mask"
 
-TILE_MISTAKES = (
-    Mistake(
-        name="values-with-strides-of-keys",
-        check="one-block",
-        edits=((_V, "v_base + offs_n[:, None] * stride_kn"),),
-        says="the values are read with the strides of the keys",
-        why="k and v need not lie in memory in the same way, so each has strides of its own. With the wrong one, all "
-        "rows but the first come from somewhere else. Where k and v have the same layout it does not show.",
-        read="Strides",
-    ),
-    Mistake(
-        name="keys-as-values",
-        check="one-block",
-        edits=((_V, _K),),
-        says="the keys are loaded a second time in place of the values",
-        why="The two loads look alike. The weights and the LSE are right, for they need only q and k; the output is a "
-        "mean of keys.",
-        read="I see this error",
-    ),
-    Mistake(
-        name="values-as-keys",
-        check="one-block",
-        edits=((_K, _V),),
-        says="the values are loaded in place of the keys",
-        why="The two loads look alike. Then each query is compared with values, so the scores, and with them the LSE, "
-        "are wrong from the start.",
-        read="I see this error",
-    ),
-    Mistake(
-        name="keys-not-masked",
-        check="tail",
-        edits=((_K + _MASKED, f"{_K} + offs_d[None, :]"),),
-        says="keys past the end are loaded",
-        why="The last block can reach past the last key. What lies there belongs to somebody else or to nobody: the "
-        "load may crash. Hiding the scores later does not undo the read.",
-        read="Pointers, `tl.arange`, masks",
-    ),
-    Mistake(
-        name="values-not-masked",
-        check="tail",
-        edits=((_V + _MASKED, f"{_V} + offs_d[None, :]"),),
-        says="values past the end are loaded",
-        why="Their weight is 0, but what lies there can be NaN, and 0 · NaN is NaN: one such row spoils the whole "
-        "output. Do not read what does not exist; put 0 there.",
-        read="Pointers, `tl.arange`, masks",
-    ),
-    Mistake(
-        name="keys-counted-as-queries",
-        check="one-block",
-        edits=(
-            (_IN_KEYS, "in_keys = offs_n < len_q"),
-            (_VISIBLE, "visible = offs_n[None, :] < len_q"),
-        ),
-        says="the keys end where the queries end",
-        why="There are two lengths. Keys and values are bounded by the number of keys; with 16 queries and 32 keys, "
-        "half of them would be left out. As many queries as keys hide the mistake.",
-        read="Pointers, `tl.arange`, masks",
-    ),
-    Mistake(
-        name="first-block-again",
-        check="many-blocks",
-        edits=(
-            (_K, "k_base + tl.arange(0, BLOCK_N)[:, None] * stride_kn"),
-            (_V, "v_base + tl.arange(0, BLOCK_N)[:, None] * stride_vn"),
-        ),
-        says="every round loads the first block of keys and values",
-        why="Rows 0 to BLOCK_N - 1 are those of the first round. Later rounds begin further on, and the numbers that "
-        "say which keys are on turn are there already. With one block it does not show.",
-        read="Loops and running values",
-    ),
+SCORE_MISTAKES = (
     Mistake(
         name="scale-missing",
         check="one-block",
@@ -122,6 +50,19 @@ TILE_MISTAKES = (
         read="Reductions, `exp`, `log`, casts",
     ),
     Mistake(
+        name="base-2-lse-mixed",
+        check="one-block",
+        edits=(
+            ("* scale", f"* {_LOG2E}"),
+            ("tl.exp(m_i", "tl.exp2(m_i"),
+            ("tl.exp(qk", "tl.exp2(qk"),
+        ),
+        says="the maximum of the LSE is in base 2 and the logarithm in it is natural",
+        why="Powers of 2 with log₂e in the scale give the right output. But m is then 1.44 times too large for a "
+        "natural logarithm; it has to be multiplied with ln 2 before log(l) is added.",
+        read="02: LSE: all that must be remembered",
+    ),
+    Mistake(
         name="base-2-lse",
         check="one-block",
         edits=(
@@ -136,12 +77,30 @@ TILE_MISTAKES = (
         read="02: LSE: all that must be remembered",
     ),
     Mistake(
+        name="visible-keys-hidden",
+        check="one-block",
+        edits=((_HIDE, 'qk = tl.where(visible, float("-inf"), qk)'),),
+        says="the visible scores become -∞, and the hidden ones stay",
+        why="The choice takes its second argument where the condition holds, its third elsewhere. Exchanged, a full "
+        "block leaves no key at all: the output is 0 and the LSE -∞.",
+        read="Two axes: `[:, None]`, and `tl.where`",
+    ),
+    Mistake(
         name="tail-counted",
         check="tail",
         edits=((_VISIBLE, "visible = offs_n[None, :] >= 0"),),
         says="keys past the end count, with a score of 0",
         why="The masked load makes such a key 0, so its score is 0, and exp(0) is 1. Only a score of -∞ has the "
         "weight 0. The sum is too large by one such term for each missing key.",
+        read="Build: exercise 03",
+    ),
+    Mistake(
+        name="one-key-too-many",
+        check="tail",
+        edits=((_VISIBLE, "visible = offs_n[None, :] <= len_kv"),),
+        says="one key past the end counts, with a score of 0",
+        why="Keys count from 0, so the last one is number len_kv - 1. The masked load makes number len_kv a key of "
+        "zeros: its score is 0, and exp(0) is 1.",
         read="Build: exercise 03",
     ),
     Mistake(
