@@ -149,7 +149,7 @@ def verdict_with(*outcomes: str) -> Verdict:
 def run_of(*events: str, output: str = "") -> Run:
     lines = "".join('{"word": "w", "event": ' + each + "}\n" for each in events)
     request = {"word": "w", "mark": "m", "time_limit_s": 60.0}
-    return Run(request, lines, "", Ended(0, output, len(output), False, False, 1.0))
+    return Run(request, lines, "", Ended(0, output, len(output), "", 6144, False, 1.0))
 
 
 def test_a_crash_of_the_compiler_names_the_gpu() -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from fdlib.course.catalogue import EXERCISES, Exercise, solution_path
+from fdlib import cli
+from fdlib.course.catalogue import EXERCISES, Exercise, exercise_path, solution_path
+from fdlib.course.grading import runner
 from fdlib.course.grading.honest import borrowed
 from fdlib.course.regions import skeleton
 
 from .test_checks import edited
+from .toy import ADD, SOLUTION
 
 
 def _solution(number: int) -> str:
@@ -91,3 +94,32 @@ def test_a_name_of_ones_own_is_not_fdlibs() -> None:
 
 def test_a_text_that_python_cannot_read_is_left_to_others() -> None:
     assert borrowed("def (:", _solution(1)) is None
+
+
+def test_borrowed_work_is_not_run_and_not_graded(tmp_path, monkeypatch, capsys) -> None:
+    monkeypatch.setattr(runner, "run_step", None)
+    path = tmp_path / "ex01_naive_attention.py"
+    call = "torch.nn.functional.scaled_dot_product_attention(q, k, v)"
+    source = edited(1, f"out = torch.exp(scores - lse[..., None]) @ v | out = {call}")
+    path.write_text(source)
+    verdict = runner.check(path)
+    assert (verdict.state, verdict.points, verdict.max_points) == ("not your own", 0, 10)
+    assert verdict.message == (
+        "It uses scaled_dot_product_attention, which is torch's own attention. That may well be "
+        "right, but this exercise is about writing it: take it out and write the step yourself. "
+        "Nothing was run."
+    )
+    line = source.split("\n").index(next(each for each in source.split("\n") if call in each)) + 1
+    assert verdict.location == f"ex01_naive_attention.py:{line}: out = {call}"
+    assert {result.outcome for result in verdict.checks} == {"not run"}
+
+
+def test_the_command_says_what_is_borrowed_and_fails(course, capsys) -> None:
+    exercise_path(91).write_text(
+        SOLUTION.replace(ADD, "        result = fdlib.merge_states(1, 2)\n")
+    )
+    assert cli.main(["check", "91"]) == 1
+    said = capsys.readouterr().out
+    assert "not your own, 0 of 6 points" in said
+    assert "It uses merge_states, which is fdlib's merge." in said
+    assert "ex91_toy_sum.py:9: result = " in said

@@ -7,15 +7,19 @@ from pathlib import Path
 
 import pytest
 
+from fdlib import cli
+from fdlib.course.catalogue import exercise_path
 from fdlib.course.grading.runner import check
 
-from .course_folder import course, run_pytest, solve
+from .course_folder import course as folder
+from .course_folder import run_pytest, solve
+from .test_checks import edited
 from .test_limits import linux_only
 from .test_regions import KERNEL
 from .test_runner import kernels, needs_triton
-from .toy import DIVIDE, TOY_NAME, Toy, grade, outcomes, posix_only
+from .toy import DIVIDE, SOLUTION, TOY_NAME, Toy, grade, outcomes, posix_only
 
-__all__ = ["course", "kernels"]  # fixtures
+__all__ = ["folder", "kernels"]  # fixtures
 
 UNPRINTABLE = """\
     class Bad(Exception):
@@ -133,7 +137,7 @@ def test_what_it_changes_for_itself_disturbs_nothing(toy: Toy, code: str) -> Non
         "import builtins; builtins.isinstance = lambda *a: True",
         "import builtins; builtins.abs = builtins.float = lambda x: 0.0",
         "import fdlib.course.grading.compare as c; c.expect_equal = lambda *a, **k: None",
-        "import fdlib.course.grading.compare as c; c._difference = lambda *a: None",
+        "import sys; c = sys.modules['fdlib.course.grading.compare']; c._difference = lambda *a: None",
         "import math; math.isclose = lambda *a, **k: True",
         "import os; os._exit = lambda code: None",
         "import sys; sys.modules['fdlib.course.grading.compare'] = None",
@@ -145,6 +149,39 @@ def test_patching_earns_no_points(toy: Toy, code: str) -> None:
     text = "def total(values): return 7\n\n\ndef mean(values): return 7.5\n\n\n"
     verdict = grade(toy(text + code + "\n"))
     assert (verdict.points, verdict.passed) == (0, False)
+
+
+@pytest.mark.parametrize(
+    ("patch", "name"),
+    [
+        ("torch.allclose = torch.equal = lambda *a, **k: True", "torch.allclose"),
+        ("torch.maximum = lambda a, b: torch.full_like(a, math.inf)", "torch.maximum"),
+        ("torch.Tensor.any = lambda self: torch.tensor(False)", "torch.Tensor.any"),
+        (
+            "torch.Tensor.__le__ = lambda a, b: torch.ones_like(a, dtype=torch.bool)",
+            "Tensor.__le__",
+        ),
+    ],
+)
+def test_patching_torch_is_said_and_earns_no_points(tmp_path: Path, patch: str, name: str) -> None:
+    pytest.importorskip("torch")
+    path = tmp_path / "ex01_naive_attention.py"
+    source = edited(1, "lse = torch.logsumexp(scores, dim=-1) | lse = scores.sum(-1)")
+    path.write_text(source + f"\n{patch}\n")
+    verdict = check(path, time_limit_s=60)
+    assert (verdict.points, verdict.passed) == (0, False)
+    said = [result.message for result in verdict.checks if name in result.message]
+    assert said
+    assert "It put a function of its own in the place of torch." in said[0]
+
+
+def test_the_checker_is_not_to_be_used(tmp_path: Path) -> None:
+    path = tmp_path / "ex01_naive_attention.py"
+    call = "import fdlib.course.grading.compare as c; c._difference = print; lse = scores.sum(-1)"
+    path.write_text(edited(1, f"lse = torch.logsumexp(scores, dim=-1) | {call}"))
+    verdict = check(path)
+    assert (verdict.state, verdict.points) == ("not your own", 0)
+    assert "which is the checker" in verdict.message
 
 
 @linux_only
@@ -162,11 +199,27 @@ def test_patching_earns_no_points(toy: Toy, code: str) -> None:
     ],
 )
 def test_the_rest_of_a_run_of_pytest_goes_on(
-    course: Path, code: str, said: str, points: str
+    folder: Path, code: str, said: str, points: str
 ) -> None:
-    solve(course, divide=code)
-    status, text = run_pytest(course, "exercises/", "solutions/")
+    solve(folder, divide=code)
+    status, text = run_pytest(folder, "exercises/", "solutions/")
     assert status == 1
     assert said in text
     assert re.search(rf"{TOY_NAME[:-3]} +{points} ", text), text
     assert re.search(rf"{TOY_NAME[:-3]} +6/6 +passed", text), text
+
+
+@posix_only
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("    import os; os.abort()\n", "The process ended: SIGABRT, in the check 'mean'."),
+        ("    open('big', 'wb').truncate(10**12)\n", "It wrote more than 256 MB to one file"),
+        ("    raise SystemExit(0)\n", "It called sys.exit(0)."),
+    ],
+)
+def test_the_command_says_it_and_fails(course: Path, capsys, code: str, said: str) -> None:
+    exercise_path(91).write_text(SOLUTION.replace(DIVIDE, code))
+    assert cli.main(["check", "91"]) == 1
+    assert said in capsys.readouterr().out
+    assert exercise_path(91).read_text() == SOLUTION.replace(DIVIDE, code)

@@ -17,10 +17,9 @@ from fdlib.course.grading.limits import FILE_LIMIT_MB, size
 from fdlib.course.grading.runner import check
 from fdlib.course.grading.verdict import Verdict
 
-from .toy import Toy, grade, outcomes, posix_only
+from .toy import DIVIDE, Toy, grade, outcomes, posix_only
 
 linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="rlimits and /proc")
-RIGHT = "    return total(values) / len(values)\n"
 
 
 @pytest.fixture(autouse=True)
@@ -41,7 +40,7 @@ def temporary(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monk
     ],
 )
 def test_more_memory_than_allowed_fails_at_the_learners_line(toy: Toy, bomb: str) -> None:
-    verdict = grade(toy(divide=f"    {bomb}\n{RIGHT}"), memory_limit_mb=100)
+    verdict = grade(toy(divide=f"    {bomb}\n{DIVIDE}"), memory_limit_mb=100)
     assert (verdict.state, outcomes(verdict)) == ("failed", ["passed", "error", "passed"])
     result = verdict.result("mean")
     assert result.location == f"ex91_toy_sum.py:17: {bomb}"
@@ -62,7 +61,7 @@ def test_memory_that_the_file_keeps_while_it_is_loaded(toy: Toy) -> None:
 def test_the_limit_cannot_be_moved_far_and_holds_for_children(toy: Toy) -> None:
     child = "import sys\ntry: bytearray(10**9)\nexcept MemoryError: sys.exit(7)\n"
     code = f"    import subprocess, sys\n    assert subprocess.run([sys.executable, '-c', {child!r}]).returncode == 7\n"
-    verdict = grade(toy(divide=code + RIGHT), memory_limit_mb=100)
+    verdict = grade(toy(divide=code + DIVIDE), memory_limit_mb=100)
     assert verdict.passed, verdict.checks
 
 
@@ -125,7 +124,7 @@ DEEP = """    import os
 
 @posix_only
 def test_what_it_left_in_its_folder_is_removed_however_deep(toy: Toy, temporary: Path) -> None:
-    verdict = grade(toy(divide=DEEP + RIGHT))
+    verdict = grade(toy(divide=DEEP + DIVIDE))
     assert verdict.passed
     assert list(temporary.iterdir()) == []
 
@@ -198,7 +197,7 @@ def test_an_interrupted_check_leaves_nothing_and_the_file_as_it_was(
 ) -> None:
     note = tmp_path / "worker"
     path = toy(
-        divide=f"    open({str(note)!r}, 'w').close()\n    import time; time.sleep(20)\n{RIGHT}"
+        divide=f"    open({str(note)!r}, 'w').close()\n    import time; time.sleep(20)\n{DIVIDE}"
     )
     before = path.read_bytes()
     asker = _asks(path)
@@ -210,7 +209,7 @@ def test_an_interrupted_check_leaves_nothing_and_the_file_as_it_was(
 
 
 def test_two_checks_of_one_file_at_once_are_both_right(toy: Toy) -> None:
-    path = toy(divide="    open('mine', 'x').close()\n    __import__('time').sleep(0.3)\n" + RIGHT)
+    path = toy(divide="    open('mine', 'x').close()\n    __import__('time').sleep(0.3)\n" + DIVIDE)
     verdicts: list[Verdict] = []
     threads = [threading.Thread(target=lambda: verdicts.append(grade(path))) for _ in range(2)]
     for thread in threads:

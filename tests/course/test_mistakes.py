@@ -41,8 +41,8 @@ def quoted_lines(exercise: Exercise, text: str) -> list[str]:
 
 
 def is_a_heading(exercise: Exercise, read: str) -> bool:
-    other, heading = re.fullmatch(r"(?:(\d\d): )?(.+)", read).groups()
-    number = other or f"{exercise.number:02}"
+    elsewhere = re.fullmatch(r"(\d\d): (.+)", read)
+    number, heading = elsewhere.groups() if elsewhere else (f"{exercise.number:02}", read)
     (notebook,) = (course_root() / "notebooks").glob(f"{number}_*.ipynb")
     return heading in _headings(notebook)
 

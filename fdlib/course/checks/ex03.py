@@ -85,6 +85,8 @@ def _large_scores(module: ModuleType, context: CheckContext) -> None:
     for level, len_q, len_kv in ((200, 5, 45), (-200, 16, 48), (-200, 5, 48), (-200, 5, 45)):
         sizes: dict[str, Any] = {"batch": 2, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
         _expect_attention(module, context, blocks=(16, 16), tol=2e-4, level=level, **sizes)
+    sizes = {"batch": 1, "len_q": 5, "len_kv": 40, "heads_q": 2, "level": 100, "falling": True}
+    _expect_attention(module, context, blocks=(16, 16), tol=2e-4, **sizes)
 
 
 def _causal(module: ModuleType, context: CheckContext) -> None:

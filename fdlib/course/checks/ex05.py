@@ -127,6 +127,8 @@ def _large_scores(module: ModuleType, context: CheckContext) -> None:
     for level in (200, -200):
         sizes: dict[str, Any] = {"batch": 2, "len_kv": 55, "heads_q": 1, "level": level}
         _expect_splits(module, context, 2, tol=2e-4, **sizes)
+    sizes = {"batch": 1, "len_kv": 40, "heads_q": 2, "level": 100, "falling": True}
+    _expect_splits(module, context, 1, tol=2e-4, **sizes)
 
 
 def _float16(module: ModuleType, context: CheckContext) -> None:

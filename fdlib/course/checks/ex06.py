@@ -124,6 +124,11 @@ def _combine_extremes(module: ModuleType, context: CheckContext) -> None:
         q, k, v = random_qkv(generator, **sizes)
         case = f"5 splits, LSEs near {level:g}"
         _expect_combined(module, _parts(q, k, v, 5), oracle(q, k, v), case, tol=2e-4)
+    out, lse = _parts(q, k, v, 5)
+    lse[1:] += 400
+    want_out, want_lse = oracle(q, k[:, 16:], v[:, 16:])
+    case = "5 splits, LSEs near -200 in the first and near 200 in the others"
+    _expect_combined(module, (out, lse), (want_out, want_lse + 400), case, tol=2e-4)
     q, k, v = random_qkv(generator, batch=2, len_q=1, len_kv=35, heads_q=3)
     case = "7 splits of which 4 have no keys"
     _expect_combined(module, _parts(q, k, v, 7), oracle(q, k, v), case)

@@ -71,6 +71,7 @@ def random_qkv(
     heads_kv: int = 0,
     head_dim: int = 16,
     level: float = 0.0,
+    falling: bool = False,
     dtype: str = "float32",
     packed: bool = False,
     device: str = "cpu",
@@ -78,7 +79,7 @@ def random_qkv(
     """q, k and v with every stride different and NaN behind the last key.
 
     Each query has one key among the last third that beats all others, so the running maximum moves
-    late. `level` is added to all scores. `packed` takes k and v out of one tensor (B, L, 2, H, D).
+    late. `level` is added to all scores, or, if `falling`, to those of the first 16 keys alone. `packed` takes k and v out of one tensor (B, L, 2, H, D).
     """
     import torch
 
@@ -91,6 +92,8 @@ def random_qkv(
         k[:, late] = 5 * direction / direction.norm(dim=-1, keepdim=True)  # scores of about 5
     if level:
         q[..., 0], k[..., 0] = 8, level * math.sqrt(head_dim) / 8
+    if falling:
+        k[:, 16:, :, 0] = 0
     q, k, v = (x.to(device, getattr(torch, dtype)) for x in (q, k, v))
     q = q.permute(2, 0, 1, 3).contiguous().permute(1, 2, 0, 3)  # stored as (H, B, L, D)
     if packed:

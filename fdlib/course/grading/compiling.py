@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.metadata
 import os
 from collections.abc import Iterable
 from dataclasses import fields, replace
@@ -12,7 +13,9 @@ from fdlib.course.checks import COMPILES
 from fdlib.course.grading.judge import cut_short, judge, place
 from fdlib.course.grading.steps import Run
 from fdlib.course.grading.verdict import CheckResult, Compiled, Verdict
+from fdlib.device import choose_mode
 from fdlib.gpus import GPUS
+from fdlib.versions import bad_pair
 
 __all__ = [
     "COMPILED_FOR",
@@ -20,11 +23,34 @@ __all__ = [
     "growing_compiled",
     "judge_compiled",
     "judge_gpu",
+    "values_environment",
 ]
 
 COMPILED_FOR = ("T4", "A100", "L4", "H100", "B200")  # one of each compute capability
 _FIELDS = {field.name for field in fields(Compiled)}
 _WORST = ("failed", "error")
+
+
+def values_environment(kind: str) -> tuple[dict[str, str], tuple[str, ...]]:
+    """(what the process that looks at values needs in its environment, notes for the verdict).
+
+    Values and memory are looked at under the interpreter, also where there is a GPU, unless it is
+    known to fail with the numpy that is here.
+    """
+    if kind != "triton":
+        return {}, ()
+    pair = bad_pair(_version("triton"), _version("numpy"), interpreting=True)
+    if pair is None or choose_mode() != "gpu":
+        return {"TRITON_INTERPRET": "1"}, ()
+    note = f"{pair[0]} So the values were checked on the GPU. For all checks: {pair[1]}"
+    return {"TRITON_INTERPRET": "0"}, (note,)
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
 
 
 def compile_environment() -> dict[str, str]:

@@ -11,6 +11,7 @@ import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -80,7 +81,8 @@ class Diagnoser:
             if self._left_s <= 0:
                 break
             started = time.monotonic()
-            share = agreement(sight, look(check, self._module(mistake), context))
+            theirs = look(check, self._module(mistake), context, partial(_differs, sight))
+            share = agreement(sight, theirs)
             self._left_s -= time.monotonic() - started
             likely = mistake.check == check.name or mistake in self._found
             if share > most and (share == 1.0 or (likely and share >= _PART)):
@@ -157,6 +159,20 @@ def agreement(mine: Sight, theirs: Sight) -> float:
         return 0.0
     share = same / total
     return share if share == 1.0 or (first is not None and _telling(mine.seen[first])) else 0.0
+
+
+def _differs(mine: Sight, theirs: Sight) -> bool:
+    """Whether two runs differ already, at the first comparison that is wrong in `mine` or before it."""
+    at = len(theirs.seen) - 1
+    if mine.first_wrong is None:
+        return bool(theirs.seen[at].error)
+    if at > mine.first_wrong:
+        return False
+    return (
+        bool(theirs.seen[at].error)
+        if at < mine.first_wrong
+        else not _alike(mine.seen[at], theirs.seen[at])
+    )
 
 
 def _signature(error: BaseException | None) -> object:

@@ -7,7 +7,7 @@ inside, it is noted and the check goes on, so that one run shows all that a chec
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from types import ModuleType
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fdlib.course.checks import Check, CheckContext
 
-__all__ = ["Seen", "Sight", "compared", "look", "observing"]
+__all__ = ["Seen", "Sight", "compared", "enough_for_the_observer", "look", "observing"]
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,7 @@ class Sight:
 
     seen: list[Seen] = field(default_factory=list)
     ended: BaseException | None = None
+    enough: Callable[[Sight], bool] | None = None  # asked after each comparison: True stops
 
     @property
     def first_wrong(self) -> int | None:
@@ -48,10 +49,14 @@ class Sight:
 _sight: ContextVar[Sight | None] = ContextVar("sight", default=None)
 
 
+class _Enough(BaseException):
+    """Nobody needs to see more of this run."""
+
+
 @contextlib.contextmanager
-def observing() -> Iterator[Sight]:
+def observing(enough: Callable[[Sight], bool] | None = None) -> Iterator[Sight]:
     """In the block, comparisons are noted and do not raise."""
-    sight = Sight()
+    sight = Sight(enough=enough)
     token = _sight.set(sight)
     try:
         yield sight
@@ -59,18 +64,31 @@ def observing() -> Iterator[Sight]:
         _sight.reset(token)
 
 
+def enough_for_the_observer() -> Callable[[Sight], bool] | None:
+    """What ends the run that is observed now, for whoever looks at its checks in its place."""
+    sight = _sight.get()
+    return sight.enough if sight is not None and not sight.seen else None
+
+
 def compared(seen: Seen) -> None:
     """Note a comparison; raise its error where nobody observes."""
     sight = _sight.get()
     if sight is not None:
         sight.seen.append(seen)
+        if sight.enough is not None and sight.enough(sight):
+            raise _Enough
     elif seen.error is not None:
         raise seen.error
 
 
-def look(check: Check, module: ModuleType, context: CheckContext) -> Sight:
-    """Run a check on a module to its end, whatever comes out wrong."""
-    with observing() as sight:
+def look(
+    check: Check,
+    module: ModuleType,
+    context: CheckContext,
+    enough: Callable[[Sight], bool] | None = None,
+) -> Sight:
+    """Run a check on a module to its end, or to where `enough` is true, whatever comes out wrong."""
+    with observing(enough) as sight:
         try:
             check.run(module, context)
         except BaseException as error:  # SystemExit and KeyboardInterrupt too

@@ -18,6 +18,7 @@ from fdlib.course.grading.compiling import (
     growing_compiled,
     judge_compiled,
     judge_gpu,
+    values_environment,
 )
 from fdlib.course.grading.honest import borrowed
 from fdlib.course.grading.judge import growing, judge
@@ -143,13 +144,12 @@ def _changed(file: Path, source: str) -> tuple[str, ...]:
 def _run(
     verdict: Verdict, exercise: Exercise, source: str, request: dict[str, Any], show: OnProgress
 ) -> Verdict:
-    # Values and memory are looked at under the interpreter, also where there is a GPU.
-    triton = exercise.kind == "triton"
-    interpreting = {"TRITON_INTERPRET": "1"} if triton else {}
+    environment, notes = values_environment(exercise.kind)
+    verdict = replace(verdict, notes=verdict.notes + notes)
     values = run_step(
         f"{__package__}.worker",
         request,
-        interpreting,
+        environment,
         lambda events: show(growing(verdict, source, events)),
     )
     verdict = judge(verdict, source, values)
@@ -167,7 +167,7 @@ def _run(
         ),
     )
     sees_gpu = any(event.get("gpu") for event in values.events if event["event"] == "ready")
-    if not verdict.passed or not sees_gpu or choose_mode() != "gpu":
+    if not verdict.passed or not sees_gpu or verdict.mode == "gpu" or choose_mode() != "gpu":
         return verdict
     show(replace(verdict, state="running"))
     request |= {"mistakes": [], "solution": ""}  # they are compared under the interpreter

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from fdlib.course.checks import Check, CheckContext
-from fdlib.course.grading.observe import Sight, compared, look
+from fdlib.course.grading.observe import Sight, compared, enough_for_the_observer, look
 from fdlib.device import interpreting
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _look(
 
     watch = MemoryWatch()
     with watching(watch, order=order, fill_undefined=True):
-        return look(check, module, context), watch
+        return look(check, module, context, enough_for_the_observer()), watch
 
 
 def _raise_if_caught(sight: Sight, watch: MemoryWatch) -> None:

@@ -25,11 +25,18 @@ from fdlib.course.grading.events import Results
 from fdlib.course.grading.limits import hold_down, make_room
 from fdlib.course.grading.loader import causes, explain, load_module, printable
 from fdlib.course.grading.observe import Sight, look
+from fdlib.course.grading.originals import remember
 from fdlib.course.grading.printed import mark
 from fdlib.course.grading.supervise import end_with_parent
 from fdlib.course.mistakes import Mistake
+from fdlib.versions import bad_pair
 
 __all__ = ["main"]
+
+_REPLACED = (
+    "It put a function of its own in the place of {}, which the check computes with too; nothing can "
+    "be said then. Give your function another name."
+)
 
 
 def main(request_path: str) -> None:
@@ -64,12 +71,23 @@ def _prepare(kind: str) -> str:
         device.require_triton()  # looks again, with torch
         device.kernel_device()  # refuses if kernels can run nowhere
         mode = "interpreter" if device.interpreting() else "gpu"
+        _refuse_bad_pair(mode)
         # NumPy's, about values that a kernel may well compute on the way: log(0), inf - inf.
         name = r"triton\.runtime\.interpreter"
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=name)
     if kind in {"torch", "triton"}:
         bind_oracle()
     return mode
+
+
+def _refuse_bad_pair(mode: str) -> None:
+    """A pair of Triton and numpy that is known to fail must not look like the learner's fault."""
+    import numpy
+    import triton
+
+    pair = bad_pair(triton.__version__, numpy.__version__, interpreting=mode == "interpreter")
+    if pair:
+        raise RuntimeError(f"{pair[0]} Repair: {pair[1]}")
 
 
 def _gpu(kind: str, mode: str) -> str:
@@ -97,6 +115,7 @@ def _grade(
     diagnoser: Diagnoser,
 ) -> None:
     path = Path(request["path"])
+    replaced = remember()
     try:
         module = load_module(path, request["module_name"], request["source"])
     except BaseException as error:
@@ -112,6 +131,8 @@ def _grade(
         sight = look(check, module, context)
         make_room(causes(sight.ended))
         outcome, message, where = _outcome(sight, path)
+        if outcome != "error" and (name := replaced()):
+            outcome, message, where = "error", _REPLACED.format(name), ""
         results.add(
             "result",
             name=check.name,
@@ -128,8 +149,9 @@ def _grade(
 
 def _outcome(sight: Sight, path: Path) -> tuple[str, str, str]:
     """(outcome, message, the learner's line) of a check; the first thing that went wrong counts."""
-    if sight.first_wrong is not None:
-        return "failed", printable(sight.seen[sight.first_wrong].error), ""
+    first = sight.first_wrong
+    if first is not None and (error := sight.seen[first].error):
+        return "failed", printable(error), ""
     if sight.ended is None:
         return "passed", "", ""
     mismatch = cause(sight.ended)

@@ -20,7 +20,8 @@ MISTAKES = (
         edits=((" / math.sqrt(head_dim)", ""),),
         says="the scores are not divided by √D",
         why="A dot product of D numbers grows with √D. Without the division the scores are √D times too large, and "
-        "the softmax puts nearly all weight on one key.",
+        "the softmax puts nearly all weight on one key. (The root of the number of keys looks the same here: there is "
+        "one key, and its root is 1.)",
         read="The formula",
     ),
     Mistake(

@@ -68,6 +68,18 @@ CACHE_MISTAKES = (
         read="Never compute the past twice: the KV cache",
     ),
     Mistake(
+        name="cache-first-token-for-all",
+        check="cache-write",
+        edits=(
+            (_PUT_K, "k_cache[:, length] = k_new[0, 0]"),
+            (_PUT_V, "v_cache[:, length] = v_new[0, 0]"),
+        ),
+        says="the new token of the first sequence is stored in every sequence",
+        why="Each sequence of the batch has a new token of its own. Drop the dimension of positions, which has length "
+        "1, and keep that of the batch.",
+        read="Never compute the past twice: the KV cache",
+    ),
+    Mistake(
         name="cache-rest-overwritten",
         check="cache-write",
         edits=((_PUT_K, "k_cache[:, length:] = k_new"), (_PUT_V, "v_cache[:, length:] = v_new")),
