@@ -9,6 +9,9 @@ child too. A request beyond a limit fails at the learner's own line.
 
 Memory is not held down where kernels run on a GPU, whose driver reserves addresses by the
 terabyte. `supervise.py` looks from outside, at what all processes of a check hold together.
+
+There is no sandbox: the code runs with the rights of whoever started the check, and can write and
+delete what they can, the other exercises and fdlib itself included, and it can reach the network.
 """
 
 from __future__ import annotations

@@ -24,7 +24,9 @@ OUTPUT_KEPT_BYTES = 16_384
 MOST_MEMORY_MB = 6144  # that all processes of a group hold together
 MOST_PROCESSES = 200  # of a group at a time
 _WINDOWS = sys.platform == "win32"
-_LEAST_MEMORY_MB = 1024  # of the limit, on a machine that has not got MOST_MEMORY_MB
+# The limit where less is free. What copies of a process share counts for each: compiling for five
+# GPUs at a time comes to 2 GB.
+_LEAST_MEMORY_MB = 3072
 _SUPERVISOR_S = 10.0  # it ends the group at its limit; if it does not, it is ended after these
 
 

@@ -146,6 +146,15 @@ SCORE_MISTAKES = (
         read=_CAUSAL,
     ),
     Mistake(
+        name="causal-offset-upside-down",
+        check="causal",
+        edits=((_SEES, _SEES.replace("len_kv - len_q", "len_q - len_kv")),),
+        says="the offset of the queries has the wrong sign",
+        why="With fewer queries than keys the queries come late: query 0 has len_kv - len_q keys before it. Turned "
+        "around, the first queries stand before the first key and see nothing.",
+        read=_CAUSAL,
+    ),
+    Mistake(
         name="causal-within-the-block",
         check="causal",
         edits=((_SEES, _SEES.replace("offs_m", "tl.arange(0, BLOCK_M)")),),
