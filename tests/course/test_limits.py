@@ -106,6 +106,21 @@ def test_a_file_without_end_fails_at_the_learners_line(toy: Toy) -> None:
     assert outcomes(verdict) == ["passed", "error", "passed"]
 
 
+@linux_only
+def test_torchs_own_words_are_said_in_plain_units(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    path = tmp_path / "ex02_online_softmax.py"
+    path.write_text("import torch\n\nx = torch.ones(10**9)\n")
+    verdict = check(path, memory_limit_mb=100)
+    assert (verdict.state, verdict.location) == (
+        "does not import",
+        "ex02_online_softmax.py:3: x = torch.ones(10**9)",
+    )
+    assert verdict.message == (
+        "It asked for more memory than the 100 MB that a check lets it take: 3.72 GB in one piece."
+    )
+
+
 def test_sizes_are_said_in_plain_units() -> None:
     assert [size(100), size(4096), size(6144), size(1500)] == ["100 MB", "4 GB", "6 GB", "1.46 GB"]
 

@@ -240,14 +240,10 @@ CHECKS = watched(
 )
 
 
-def _launch(module: ModuleType, dtype: str) -> None:
+def _launch(module: ModuleType) -> None:
     import torch
 
-    out_partial, lse_partial = torch.empty(8, 2, 1, 8, 128), torch.empty(8, 2, 8, 1)
-    call(module, "combine", out_partial, lse_partial, getattr(torch, dtype))
+    call(module, "combine", torch.empty(8, 2, 1, 8, 128), torch.empty(8, 2, 8, 1), torch.float16)
 
 
-COMPILES = (
-    Compilation("8 splits, D 128, float16 out", lambda module: _launch(module, "float16")),
-    Compilation("8 splits, D 128, float32 out", lambda module: _launch(module, "float32")),
-)
+COMPILES = (Compilation("8 splits, D 128, float16 out", _launch),)

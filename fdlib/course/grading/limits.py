@@ -7,8 +7,9 @@ child too. A request beyond a limit fails at the learner's own line.
     macOS    the size of a file, no core dumps: its kernel does not hold a process to a memory limit
     Windows  none of them
 
-Memory is not held down where kernels run on a GPU, whose driver reserves addresses by the
-terabyte. `supervise.py` looks from outside, at what all processes of a check hold together.
+Memory is not held down where kernels run on a GPU: what its driver maps is not the learner's. What
+counts is memory that is the process's own and writable, so addresses that torch has CUDA reserve
+are free. `supervise.py` looks from outside, at what all processes of a check hold together.
 
 There is no sandbox: the code runs with the rights of whoever started the check, and can write and
 delete what they can, the other exercises and fdlib itself included, and it can reach the network.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import re
 import sys
 import traceback
 from collections.abc import Iterable
@@ -86,9 +88,12 @@ def explain_limit(error: BaseException, text: str) -> str:
     if isinstance(error, OSError) and error.errno == errno.EFBIG:
         return f"It wrote more than {size(FILE_LIMIT_MB)} to one file, the most that a check lets it write."
     if _memory_limit_mb and _for_want_of_memory(error):
-        most = size(_memory_limit_mb)
-        detail = f" ({type(error).__name__}: {text})" if text else f" ({type(error).__name__})"
-        return f"It asked for more memory than the {most} that a check lets it take{detail}."
+        said = (
+            f"It asked for more memory than the {size(_memory_limit_mb)} that a check lets it take"
+        )
+        if asked := re.search(r"tried to allocate (\d+) bytes", text):  # torch's words
+            return f"{said}: {size(int(asked[1]) >> 20)} in one piece."
+        return f"{said} ({type(error).__name__}{': ' if text else ''}{text})."
     return ""
 
 

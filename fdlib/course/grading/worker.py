@@ -58,7 +58,7 @@ def main(request_path: str) -> None:
             os._exit(1)
         diagnoser = Diagnoser(_mistakes(request), request.pop("solution"))
         results.add("ready", mode=mode, gpu=_gpu(request["kind"], mode))
-        hold_down(request["memory_limit_mb"], on_gpu=mode == "gpu")
+        hold_down(request["memory_limit_mb"], on_gpu=request["kind"] == "triton" and mode == "gpu")
         _grade(request, results, checks, mode, diagnoser)
     os._exit(0)
 
