@@ -1,7 +1,8 @@
 """Prove the grader: skeletons are not started, right answers pass, wrong ones are rejected with the right words.
 
-Each answer goes through the same runner as a learner's file, in a process of its own.
-`make gate` runs this; `make test` does not.
+Skeletons, solutions, right answers and one mistake of each exercise go through the runner, in processes
+of their own, as a learner's file does. The other wrong answers go through what the worker does, here:
+the first check that fails, and the diagnosis of it. `make gate` runs this; `make test` does not.
 """
 
 from __future__ import annotations
@@ -11,11 +12,18 @@ from pathlib import Path
 
 import pytest
 
-from fdlib.course.catalogue import EXERCISES, Exercise, solution_path
+from fdlib.course.catalogue import EXERCISES, Exercise, find, solution_path
+from fdlib.course.checks import Check, CheckContext, load_checks
+from fdlib.course.grading.compare import Mismatch
+from fdlib.course.grading.diagnose import Diagnoser, Diagnosis, cause
+from fdlib.course.grading.honest import borrowed
+from fdlib.course.grading.loader import load_module
+from fdlib.course.grading.observe import Sight, look
 from fdlib.course.grading.runner import check
 from fdlib.course.grading.verdict import CheckResult, Verdict
 from fdlib.course.mistakes import Mistake, apply_edits, load_mistakes
 from fdlib.course.regions import skeleton
+from fdlib.device import choose_mode
 
 from .answers import Answer, parameters
 
@@ -41,18 +49,31 @@ def record(record_property: Callable[[str, object], None]) -> Record:
 
 
 def _grade(number: int, text: str, folder: Path) -> Verdict:
-    (exercise,) = [each for each in EXERCISES if each.number == number]
-    path = folder / f"{exercise.module_name}.py"
+    path = folder / f"{find(number).module_name}.py"
     path.write_text(text, encoding="utf-8")
     return check(number, path=path, seed=SEED)
 
 
-def _first_failing(verdict: Verdict) -> CheckResult | None:
-    return next((c for c in verdict.checks if c.outcome in {"failed", "error"}), None)
+def _first_failing(verdict: Verdict) -> CheckResult:
+    return next(c for c in verdict.checks if c.outcome in {"failed", "error"})
 
 
 def _solution(exercise: Exercise) -> str:
     return solution_path(exercise.number).read_text(encoding="utf-8")
+
+
+def _first_failure(number: int, text: str, folder: Path) -> tuple[Check, Sight, Diagnosis] | None:
+    """The first check that a file fails, what it saw, and what is known about it."""
+    exercise = find(number)
+    path = folder / f"{exercise.module_name}.py"
+    module = load_module(path, exercise.module_name, text)
+    diagnoser = Diagnoser(load_mistakes(exercise), _solution(exercise))
+    for each in load_checks(exercise):
+        context = CheckContext(SEED, each.name, choose_mode())
+        sight = look(each, module, context)
+        if sight.first_wrong is not None or sight.ended is not None:
+            return each, sight, diagnoser.explain(each, context, sight)
+    return None
 
 
 @per_exercise
@@ -69,35 +90,59 @@ def test_a_solution_passes(exercise: Exercise, tmp_path: Path, record: Record) -
     assert (verdict.state, verdict.points) == ("passed", 10)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, under the interpreter
 @pytest.mark.parametrize(("exercise", "mistake"), KNOWN)
 def test_a_known_mistake_is_rejected_and_named(
     exercise: Exercise, mistake: Mistake, tmp_path: Path, record: Record
 ) -> None:
     text = apply_edits(_solution(exercise), mistake.edits)
-    verdict = _grade(exercise.number, text, tmp_path)
-    failing = _first_failing(verdict)
-    named = failing.mistake if failing else ""
+    found = _first_failure(exercise.number, text, tmp_path)
+    named = found[2].mistake if found else ""
     record("known mistakes", exercise.number, mistake.name, named == mistake.name)
-    assert not verdict.passed
-    assert failing is not None
-    assert failing.name == mistake.check
+    assert found is not None
+    assert found[0].name == mistake.check
     assert named == SPOKEN_FOR_BY.get((exercise.number, mistake.name), mistake.name)
+
+
+@per_exercise
+def test_the_runner_says_the_same(exercise: Exercise, tmp_path: Path, record: Record) -> None:
+    mistake = load_mistakes(exercise)[0]
+    record("mistakes, by runner", exercise.number, mistake.name, named=True)
+    verdict = _grade(exercise.number, apply_edits(_solution(exercise), mistake.edits), tmp_path)
+    assert not verdict.passed
+    failing = _first_failing(verdict)
+    assert (failing.name, failing.mistake) == (mistake.check, mistake.name)
 
 
 def test_nearly_all_known_mistakes_have_their_own_words() -> None:
     assert len(SPOKEN_FOR_BY) <= 0.05 * len(KNOWN)
 
 
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
 @pytest.mark.parametrize("answer", parameters("wrong_answers"))
 def test_an_independent_wrong_answer_is_rejected(
     answer: Answer, tmp_path: Path, record: Record
 ) -> None:
-    verdict = check(answer.number, path=answer.write(tmp_path), seed=SEED)
-    failing = _first_failing(verdict)
-    mistake = failing.mistake if failing else ""
-    said = failing.diagnosis or failing.message if failing else verdict.message
+    mistake, said = _rejected(answer, tmp_path)
     record("wrong answers", answer.number, answer.slug, bool(mistake), said.replace("\n", " "))
-    assert not verdict.passed
+    assert said
+
+
+def _rejected(answer: Answer, folder: Path) -> tuple[str, str]:
+    """(the known mistake that it equals or "", what is said first)."""
+    if found := borrowed(answer.source, _solution(find(answer.number))):
+        return "", f"not your own: {found[0]}"
+    failure = _first_failure(answer.number, answer.source, folder)
+    if failure is None:  # right values: the compiler or what the runner sees has to reject it
+        verdict = check(answer.number, path=answer.write(folder), seed=SEED)
+        return "", "" if verdict.passed else _first_failing(verdict).message
+    _, sight, diagnosis = failure
+    if diagnosis.mistake or diagnosis.sentences:
+        return diagnosis.mistake, " ".join(diagnosis.sentences)
+    first = sight.first_wrong
+    error = sight.seen[first].error if first is not None else cause(sight.ended)
+    kind = "" if isinstance(error, Mismatch) else f"{type(error).__name__}: "
+    return "", f"{kind}{error}"
 
 
 @pytest.mark.parametrize("answer", parameters("right_answers"))
