@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -151,6 +152,18 @@ def run_of(*events: str, output: str = "") -> Run:
     lines = "".join('{"word": "w", "event": ' + each + "}\n" for each in events)
     request = {"word": "w", "mark": "m", "time_limit_s": 60.0}
     return Run(request, lines, "", Ended(0, output, len(output), "", 6144, False, 1.0))
+
+
+def test_a_kernel_that_compiles_slowly_is_right_and_warned_of() -> None:
+    row = '"compiled", "gpu": "{}", "compute_capability": {}, "kernel": "k"'
+    begun = [row.format("T4", 75), '"end", "gpu": "T4"', row.format("A100", 80)]
+    run = run_of('"ready"', *begun)
+    run = replace(run, ended=replace(run.ended, limit="time"))
+    slow = judge_compiled(verdict_with("passed"), "", run)
+    assert slow.state == "passed"
+    assert [each.gpu for each in slow.compiled] == list(COMPILED_FOR)
+    assert [bool(each.warning) for each in slow.compiled] == [False, True, True, True, True]
+    assert "had not ended after 60 s" in slow.compiled[1].warning
 
 
 def test_a_crash_of_the_compiler_names_the_gpu() -> None:

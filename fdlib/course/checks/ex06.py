@@ -7,6 +7,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fdlib.course.checks import Check, CheckContext, Compilation
+from fdlib.course.checks.ex06_merge import Parts, merge, merge_extremes
 from fdlib.course.checks.guards import counted, expect_written, unwritten_memory
 from fdlib.course.checks.inputs import (
     LSE_AXES,
@@ -28,12 +29,10 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "COMPILES"]
 
-_Parts = tuple["torch.Tensor", "torch.Tensor"]
-
 
 def _parts(
     q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, num_splits: int, *, block_n: int = 16
-) -> _Parts:
+) -> Parts:
     """Naive attention over each split's own keys: (S, B, 1, H, D) and (S, B, H, 1), float32."""
     import torch
 
@@ -43,55 +42,8 @@ def _parts(
     return out, lse
 
 
-def _expect_merge(
-    module: ModuleType, case: str, a: _Parts, b: _Parts, want: _Parts, tol: float | None = None
-) -> None:
-    (out_a, lse_a), (out_b, lse_b) = a, b
-    with unchanged(case, out_a=out_a, lse_a=lse_a, out_b=out_b, lse_b=lse_b):
-        out, lse = call(module, "merge", out_a, lse_a, out_b, lse_b)
-    axes = ("head", "batch", "dim")
-    expect_close(lse, want[1], what="lse", case=case, axes=axes[:2], atol=tol, rtol=tol)
-    expect_close(out, want[0], what="out", case=case, axes=axes, atol=tol, rtol=tol)
-
-
-def _merge_inputs(
-    context: CheckContext, len_kv: int, level: float
-) -> tuple[_Parts, _Parts, _Parts]:
-    """Two parts and their whole, as (H, B, D) and (H, B): the parts hold 16 and len_kv - 16 keys."""
-    sizes: dict[str, Any] = {"batch": 2, "len_q": 1, "heads_q": 5, "level": level}
-    q, k, v = random_qkv(context.generator(), len_kv=len_kv, **sizes)
-    pieces = [(0, 16), (16, len_kv), (0, len_kv)]
-    parts = [oracle(q, k[:, start:end], v[:, start:end]) for start, end in pieces]
-    a, b, whole = ((out[:, 0].transpose(0, 1), lse[:, :, 0].T) for out, lse in parts)
-    return a, b, whole
-
-
-def _merge(module: ModuleType, context: CheckContext) -> None:
-    for len_kv in (17, 90):
-        a, b, whole = _merge_inputs(context, len_kv, 0.0)
-        case = f"H 5, B 2, D 16, parts of 16 and {len_kv - 16} keys"
-        _expect_merge(module, case, a, b, whole)
-        _expect_merge(module, case + ", the larger part first", b, a, whole)
-
-
-def _merge_extremes(module: ModuleType, context: CheckContext) -> None:
-    import torch
-
-    for level in (200.0, -200.0):
-        a, b, whole = _merge_inputs(context, 50, level)
-        _expect_merge(module, f"LSEs near {level:g}", a, b, whole, tol=2e-4)
-        far_out, far_lse = torch.full_like(a[0], 7.0), a[1] - 300
-        case = f"LSEs near {level:g} and {level - 300:g}"
-        _expect_merge(module, case, a, (far_out, far_lse), a)
-        nothing = torch.zeros_like(a[0]), torch.full_like(a[1], -math.inf)
-        case = f"a part without keys and one with LSEs near {level:g}"
-        _expect_merge(module, case, nothing, a, a)
-        _expect_merge(module, case + ", exchanged", a, nothing, a)
-    _expect_merge(module, "two parts without keys", nothing, nothing, nothing)
-
-
 def _expect_combined(
-    module: ModuleType, parts: _Parts, want: _Parts, case: str, tol: float | None = None
+    module: ModuleType, parts: Parts, want: Parts, case: str, tol: float | None = None
 ) -> None:
     """Combine parts that lie in larger tensors full of NaN, so that one split too many shows."""
     out_partial, lse_partial = in_nan(parts[0], (9, 1, 0, 2, 8)), in_nan(parts[1], (9, 2, 1, 3))
@@ -170,7 +122,7 @@ def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
     q, k, v = random_qkv(context.generator(), device=kernel_device(), **sizes)
     counts = []
 
-    def split_kv(q: Any, k: Any, v: Any, num_splits: Any) -> _Parts:
+    def split_kv(q: Any, k: Any, v: Any, num_splits: Any) -> Parts:
         counts.append(num_splits)
         return _parts(q, k, v, num_splits)
 
@@ -195,7 +147,7 @@ CHECKS = watched(
         "merge",
         "Two parts merge into attention over the keys of both.",
         2,
-        _merge,
+        merge,
         read="The derivation, step by step",
         region="the merge of two parts",
     ),
@@ -203,7 +155,7 @@ CHECKS = watched(
         "merge-extremes",
         "Merging survives large LSEs and parts without keys.",
         2,
-        _merge_extremes,
+        merge_extremes,
         read="What can go wrong",
         region="the merge of two parts",
     ),
@@ -240,10 +192,14 @@ CHECKS = watched(
 )
 
 
-def _launch(module: ModuleType) -> None:
+def _launch(module: ModuleType, dtype: str) -> None:
     import torch
 
-    call(module, "combine", torch.empty(8, 2, 1, 8, 128), torch.empty(8, 2, 8, 1), torch.float16)
+    parts = torch.empty(8, 2, 1, 8, 128), torch.empty(8, 2, 8, 1)
+    call(module, "combine", *parts, getattr(torch, dtype))
 
 
-COMPILES = (Compilation("8 splits, D 128, float16 out", _launch),)
+COMPILES = (
+    Compilation("8 splits, D 128, float16 out", lambda module: _launch(module, "float16")),
+    Compilation("8 splits, D 128, float32 out", lambda module: _launch(module, "float32")),
+)

@@ -79,7 +79,8 @@ def random_qkv(
     """q, k and v with every stride different and NaN behind the last key.
 
     Each query has one key among the last third that beats all others, so the running maximum moves
-    late. `level` is added to all scores, or, if `falling`, to those of the first 16 keys alone. `packed` takes k and v out of one tensor (B, L, 2, H, D).
+    late. `level` is added to all scores; if `falling`, to those of the first 16 keys alone.
+    `packed` takes k and v out of one tensor (B, L, 2, H, D).
     """
     import torch
 

@@ -18,6 +18,7 @@ from fdlib.gpus import GPUS
 from fdlib.versions import bad_pair
 
 __all__ = [
+    "COMPILE_LIMIT_S",
     "COMPILED_FOR",
     "compile_environment",
     "growing_compiled",
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 COMPILED_FOR = ("T4", "A100", "L4", "H100", "B200")  # one of each compute capability
+COMPILE_LIMIT_S = 45.0  # for all GPUs; a kernel of the course takes 1 to 2 s for each
 _FIELDS = {field.name for field in fields(Compiled)}
 _WORST = ("failed", "error")
 
@@ -93,6 +95,8 @@ def judge_compiled(verdict: Verdict, source: str, run: Run) -> Verdict:
     if failed := by_kind.get("import failed"):
         message = f"Without the interpreter the file does not load. {failed['message']}"
         return _with_check(verdict, source, "error", message, failed["location"])
+    if run.ended.limit == "time" and verdict.compiled:
+        return _judge_rows(_with_slow(verdict, events, run), source, events)
     if "done" not in by_kind:
         during = ", ".join(_unfinished(events)) or "no GPU yet"
         return cut_short(verdict, source, run, COMPILES, f", compiling for: {during}.")
@@ -100,6 +104,23 @@ def judge_compiled(verdict: Verdict, source: str, run: Run) -> Verdict:
         message = f"Triton's compiler crashed for: {', '.join(crashed)}."
         return _with_check(verdict, source, "error", message, "")
     return _judge_rows(verdict, source, events)
+
+
+def _with_slow(verdict: Verdict, events: list[dict[str, Any]], run: Run) -> Verdict:
+    """The verdict with a warning for each GPU for which the compiler did not end in time."""
+    ended = {event["gpu"] for event in events if event["event"] == "end"}
+    warning = (
+        f"Not known: the compiler had not ended after {run.request['time_limit_s']:g} s. On a GPU "
+        "the first launch would wait as long. Fewer and smaller tensors in the kernel, and tl.dot for "
+        "products, compile faster."
+    )
+    slow = [
+        Compiled(name, GPUS[name].compute_capability, "", warning=warning)
+        for name in COMPILED_FOR
+        if name not in ended
+    ]
+    known = [each for each in verdict.compiled if each.gpu in ended]
+    return replace(verdict, compiled=(*known, *slow))
 
 
 def _unfinished(events: Iterable[dict[str, Any]]) -> list[str]:

@@ -13,6 +13,7 @@ from typing import Any
 from fdlib.course.catalogue import Exercise, exercise_path, find, find_by_path, solution_path
 from fdlib.course.checks import all_checks, load_compilations
 from fdlib.course.grading.compiling import (
+    COMPILE_LIMIT_S,
     COMPILED_FOR,
     compile_environment,
     growing_compiled,
@@ -52,8 +53,8 @@ def check(
     """Check an exercise, by its number or by a file named `exNN_*.py`; the file is only read.
 
     `path` is another file to check by the exercise's checks. `seed` is fresh if not given.
-    `time_limit_s` holds for all checks of the exercise together, once more for compiling, and for the
-    GPU; `memory_limit_mb` is what its code may take (see `limits.py`). `on_progress` gets the verdict
+    `time_limit_s` holds for all checks of the exercise together, and once more for the GPU; compiling
+    gets at most `COMPILE_LIMIT_S`; `memory_limit_mb` is what its code may take (see `limits.py`). `on_progress` gets the verdict
     so far (its state is "running") each time that more is known.
     Whatever the file does, the answer is a `Verdict`. Raises `ValueError` for an unknown exercise,
     `RuntimeError` if this machine cannot run the checks.
@@ -156,12 +157,13 @@ def _run(
     if not verdict.passed or not load_compilations(exercise):
         return verdict
     right = replace(verdict, state="running")
+    compile_limit_s = min(request["time_limit_s"], COMPILE_LIMIT_S)
     verdict = judge_compiled(
         right,
         source,
         run_step(
             f"{__package__}.compile_worker",
-            {**request, "gpus": COMPILED_FOR},
+            {**request, "gpus": COMPILED_FOR, "time_limit_s": compile_limit_s},
             compile_environment(),
             lambda events: show(growing_compiled(right, events)),
         ),

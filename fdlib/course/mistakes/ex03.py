@@ -136,7 +136,7 @@ MISTAKES = (
     ),
     Mistake(
         name="maximum-of-the-block",
-        check="causal",
+        check="large-scores",
         edits=((_MAX, "tl.max(qk, 1)"),),
         says="the new maximum is that of the block alone",
         why="It has to be the largest of all scores so far. A block that is wholly hidden has the maximum -∞, and the "

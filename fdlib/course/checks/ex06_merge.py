@@ -1,0 +1,69 @@
+"""Checks of exercise 06 that are about merging two parts, in torch."""
+
+from __future__ import annotations
+
+import math
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+from fdlib.course.checks import CheckContext
+from fdlib.course.checks.inputs import call, oracle, random_qkv, unchanged
+from fdlib.course.grading.compare import expect_close
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Parts", "merge", "merge_extremes"]
+
+Parts = tuple["torch.Tensor", "torch.Tensor"]  # out and lse
+
+
+def _expect_merge(
+    module: ModuleType, case: str, a: Parts, b: Parts, want: Parts, tol: float | None = None
+) -> None:
+    (out_a, lse_a), (out_b, lse_b) = a, b
+    with unchanged(case, out_a=out_a, lse_a=lse_a, out_b=out_b, lse_b=lse_b):
+        out, lse = call(module, "merge", out_a, lse_a, out_b, lse_b)
+    axes = ("head", "batch", "dim")
+    expect_close(lse, want[1], what="lse", case=case, axes=axes[:2], atol=tol, rtol=tol)
+    expect_close(out, want[0], what="out", case=case, axes=axes, atol=tol, rtol=tol)
+
+
+def _merge_inputs(context: CheckContext, len_kv: int, level: float) -> tuple[Parts, Parts, Parts]:
+    """Two parts and their whole, as (H, B, D) and (H, B): the parts hold 16 and len_kv - 16 keys."""
+    sizes: dict[str, Any] = {"batch": 2, "len_q": 1, "heads_q": 5, "level": level}
+    q, k, v = random_qkv(context.generator(), len_kv=len_kv, **sizes)
+    pieces = [(0, 16), (16, len_kv), (0, len_kv)]
+    parts = [oracle(q, k[:, start:end], v[:, start:end]) for start, end in pieces]
+    a, b, whole = ((out[:, 0].transpose(0, 1), lse[:, :, 0].T) for out, lse in parts)
+    return a, b, whole
+
+
+def merge(module: ModuleType, context: CheckContext) -> None:
+    """Two parts of unequal size, in both orders."""
+    for len_kv in (17, 90):
+        a, b, whole = _merge_inputs(context, len_kv, 0.0)
+        case = f"H 5, B 2, D 16, parts of 16 and {len_kv - 16} keys"
+        _expect_merge(module, case, a, b, whole)
+        _expect_merge(module, case + ", the larger part first", b, a, whole)
+
+
+def merge_extremes(module: ModuleType, context: CheckContext) -> None:
+    """LSEs far from 0 and far apart, and parts without keys."""
+    import torch
+
+    for level in (200.0, -200.0):
+        a, b, whole = _merge_inputs(context, 50, level)
+        _expect_merge(module, f"LSEs near {level:g}", a, b, whole, tol=2e-4)
+        far_out, far_lse = torch.full_like(a[0], 7.0), a[1] - 300
+        case = f"LSEs near {level:g} and {level - 300:g}"
+        _expect_merge(module, case, a, (far_out, far_lse), a)
+        nothing = torch.zeros_like(a[0]), torch.full_like(a[1], -math.inf)
+        case = f"a part without keys and one with LSEs near {level:g}"
+        _expect_merge(module, case, nothing, a, a)
+        _expect_merge(module, case + ", exchanged", a, nothing, a)
+    _expect_merge(module, "two parts without keys", nothing, nothing, nothing)
+    some = [torch.cat([nothing[i][:1], a[i][1:]]) for i in (0, 1)]
+    want = [torch.cat([b[i][:1], whole[i][1:]]) for i in (0, 1)]
+    case = "a part that has keys for some heads and none for head 0"
+    _expect_merge(module, case, (some[0], some[1]), b, (want[0], want[1]), tol=2e-4)
