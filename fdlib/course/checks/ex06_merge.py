@@ -63,7 +63,17 @@ def merge_extremes(module: ModuleType, context: CheckContext) -> None:
         _expect_merge(module, case, nothing, a, a)
         _expect_merge(module, case + ", exchanged", a, nothing, a)
     _expect_merge(module, "two parts without keys", nothing, nothing, nothing)
-    some = [torch.cat([nothing[i][:1], a[i][1:]]) for i in (0, 1)]
-    want = [torch.cat([b[i][:1], whole[i][1:]]) for i in (0, 1)]
-    case = "a part that has keys for some heads and none for head 0"
-    _expect_merge(module, case, (some[0], some[1]), b, (want[0], want[1]), tol=2e-4)
+    some, other, want = (
+        (torch.cat([x[0], y[0], z[0]]), torch.cat([x[1], y[1], z[1]]))
+        for x, y, z in (
+            (_heads(nothing, 0, 1), _heads(nothing, 1, 2), _heads(a, 2, 5)),
+            (_heads(b, 0, 1), _heads(nothing, 1, 2), _heads(b, 2, 5)),
+            (_heads(b, 0, 1), _heads(nothing, 1, 2), _heads(whole, 2, 5)),
+        )
+    )
+    case = "parts of which one has no keys for head 0, and neither for head 1"
+    _expect_merge(module, case, some, other, want, tol=2e-4)
+
+
+def _heads(part: Parts, start: int, end: int) -> Parts:
+    return part[0][start:end], part[1][start:end]

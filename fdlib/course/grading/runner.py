@@ -54,8 +54,8 @@ def check(
 
     `path` is another file to check by the exercise's checks. `seed` is fresh if not given.
     `time_limit_s` holds for all checks of the exercise together, and once more for the GPU; compiling
-    gets at most `COMPILE_LIMIT_S`; `memory_limit_mb` is what its code may take (see `limits.py`). `on_progress` gets the verdict
-    so far (its state is "running") each time that more is known.
+    gets at most `COMPILE_LIMIT_S`; `memory_limit_mb` is what its code may take (see `limits.py`).
+    `on_progress` gets the verdict so far (its state is "running") each time that more is known.
     Whatever the file does, the answer is a `Verdict`. Raises `ValueError` for an unknown exercise,
     `RuntimeError` if this machine cannot run the checks.
     """
