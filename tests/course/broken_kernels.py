@@ -78,6 +78,7 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "return in an if in a loop": (LOOP + "if i > 3:  # <-\n        return", ("`return` from",)),
     "return in a loop": ("for i in range(0, n):  # <-\n    return", ("`return` from",)),
     "undefined": ("tl.store(Y + offs, not_there)", ("`not_there` has no value",)),
+    "not imported": ("tl.store(Y + offs, x * np.inf)", ("`np` is not imported", "happens to know")),
     "undefined in a helper": ("x = helper(x)", ("`not_there` has no value",)),
     "one branch only": (
         "if n > 3:\n    y = x\ntl.store(Y + offs, y)",

@@ -66,7 +66,11 @@ def test_what_equals_no_known_mistake_is_not_given_a_name() -> None:
     found = diagnosed("x.sum() / len(x) * 1.25")
     assert found.mistake == ""
     assert found.sentences[0].startswith("It equals none of the 4 known mistakes of this exercise.")
-    assert diagnosed("x.sum() / len(x) * 1.25", known=()).sentences[0].startswith("In this case mean is")
+    assert (
+        diagnosed("x.sum() / len(x) * 1.25", known=())
+        .sentences[0]
+        .startswith("In this case mean is")
+    )
 
 
 def test_a_part_that_agrees_is_named_with_care() -> None:

@@ -83,6 +83,12 @@ FLOW_RULES = (
         "Write the number itself in the kernel, or make it `{0} = tl.constexpr(...)` in your file.",
     ),
     Rule(
+        r"^(math|np|torch|triton|ast|inspect) is not defined",
+        "`{0}` is not imported in your file.",
+        "Import it, if it is for the launch. In a kernel write tl operations, and float('-inf') for -∞.",
+        passes="The interpreter happens to know this name.",
+    ),
+    Rule(
         r"^(\w+) is not defined",
         "`{0}` has no value here on every path: it is misspelt, or it gets its value only in one "
         "branch of an `if` or only inside a loop.",

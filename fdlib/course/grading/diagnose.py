@@ -56,6 +56,7 @@ class Diagnoser:
         self._modules: dict[str, ModuleType] = {}
         self._left_s = budget_s
         self._found: list[Mistake] = []
+        self._unknown = False  # it has been said that an answer equals no known mistake
 
     def explain(self, check: Check, context: CheckContext, sight: Sight) -> Diagnosis:
         """What is known about a run of `check` that came out wrong."""
@@ -67,7 +68,8 @@ class Diagnoser:
         if sight.first_wrong is None or _wrong_form(sight.seen[sight.first_wrong]):
             return Diagnosis()  # the message says it all
         sentences = structure(sight)
-        if self._mistakes:
+        if self._mistakes and not self._unknown:
+            self._unknown = True
             known = f"It equals none of the {len(self._mistakes)} known mistakes of this exercise."
             sentences.insert(0, known + " What stands out:" * bool(sentences))
         return Diagnosis(tuple(sentences))
@@ -114,7 +116,12 @@ class Diagnoser:
         if sight.first_wrong is None:
             what = "It fails as it does"
         else:
-            value = sight.seen[sight.first_wrong].what.split(",")[0].removeprefix("the ")
+            value = (
+                sight.seen[sight.first_wrong]
+                .what.split(",")[0]
+                .removeprefix("the ")
+                .removesuffix("(...)")
+            )
             what = f"Your {value} equals what you get"
         says = f"{what} when {mistake.says}."
         sentences = [

@@ -47,8 +47,8 @@ def place(verdict: Verdict, source: str) -> Verdict:
 
 
 def _placed(check: CheckResult, found: list[Region]) -> CheckResult:
-    """An error with the region that its line is in, and with none if that one is to be written."""
-    if check.outcome != "error":
+    """A fault at a line with the region of that line, and with none if that one is to be written."""
+    if check.outcome != "error" and (not check.location or check.mistake):
         return check
     for region in found:
         if check.message == f"The region {region.name!r} is still empty.":

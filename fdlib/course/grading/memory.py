@@ -176,7 +176,9 @@ def _race(
 ) -> tuple[str, str, Access, int, int]:
     """What `MemoryFault` takes."""
     offset = int(at[clash.lane])
-    head = f"Two programs use one element of {access.argument}, and not only to load it"
+    kinds = {_NAMES[access.kind][0], _NAMES[clash.kind][0]}
+    how = f"Two programs {kinds.pop()} to" if kinds == {"store"} else "Two programs share"
+    head = f"{how} one element of {access.argument}"
     tail = (
         f"{_program(access.program)} {_NAMES[access.kind][1]} element {view.index(offset)}; "
         f"program {clash.program} {_NAMES[clash.kind][1]} it too.\n"

@@ -73,7 +73,7 @@ def _prepare(kind: str) -> str:
         mode = "interpreter" if device.interpreting() else "gpu"
         _refuse_bad_pair(mode)
         # NumPy's, about values that a kernel may well compute on the way: log(0), inf - inf.
-        name = r"triton\.runtime\.interpreter"
+        name = r"triton\.runtime\.interpreter|numpy\..*"
         warnings.filterwarnings("ignore", category=RuntimeWarning, module=name)
     if kind in {"torch", "triton"}:
         bind_oracle()
