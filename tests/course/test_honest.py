@@ -87,9 +87,16 @@ def test_borrowed_work_is_found_with_its_line(number: int, edits: str, what: str
 
 
 def test_a_name_of_ones_own_is_not_fdlibs() -> None:
-    text = "def merge_states(a, b):\n    return a\n\nx = merge_states(1, 2)\n"
-    assert borrowed(text, "") is None
+    for name in ("merge_states", "combine_splits", "online_softmax_attention"):
+        text = f"def {name}(a, b):\n    return a\n\nx = {name}(1, 2)\n"
+        assert borrowed(text, "x = 1\n") is None
+        assert borrowed(text + f"y = fdlib.{name}(1, 2)\n", "x = 1\n") is not None
     assert borrowed("x = scaled_dot_product_attention(1)\n", "x = 1\n") is not None
+
+
+def test_a_comparison_of_ones_own_below_main_is_not_the_answer() -> None:
+    text = "x = 1\nif __name__ == '__main__':\n    y = F.scaled_dot_product_attention(x)\n"
+    assert borrowed(text, "x = 1\n") is None
 
 
 def test_a_text_that_python_cannot_read_is_left_to_others() -> None:

@@ -117,4 +117,6 @@ def test_numbers(pairs: list[tuple[Any, Any]], text: str) -> None:
 
 def test_unknown_factors_have_no_name() -> None:
     assert name_factor(1.234) == ""
+    assert "sqrt(D)" in name_factor(8.0, head_dim=64)
+    assert "bits" in name_factor(8.0)
     assert "GiB" in name_factor(2**30 / 1e9)

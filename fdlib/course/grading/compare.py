@@ -66,7 +66,7 @@ def expect_close(
         raise ValueError(f"axes: got {len(axes)} names, takes one for each of {expected.ndim} axes")
     actual = plain_tensor(actual) if isinstance(actual, torch.Tensor) else actual
     if problem := _other_form(actual, expected, what, case):
-        compared(Seen(what, case, axes, actual, expected, None, Mismatch(problem)))
+        compared(Seen(what, case, axes, actual, expected, None, Mismatch(problem), wrong_form=True))
         return
     default_rtol, default_atol = tolerance(str(expected.dtype))
     rtol = default_rtol if rtol is None else rtol

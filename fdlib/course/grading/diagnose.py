@@ -17,12 +17,14 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from fdlib.course.grading.compare import Mismatch, wrong_elements
-from fdlib.course.grading.loader import load_module
+from fdlib.course.grading.loader import causes, load_module
 from fdlib.course.grading.observe import Seen, Sight, look
 from fdlib.course.grading.structure import structure
 from fdlib.course.mistakes import Mistake, apply_edits, touched_regions
 
 if TYPE_CHECKING:
+    import torch
+
     from fdlib.course.checks import Check, CheckContext
 
 __all__ = ["Diagnosis", "Diagnoser", "agreement"]
@@ -65,7 +67,7 @@ class Diagnoser:
         best, share = self._best(check, context, sight)
         if best is not None:
             return self._name(best, sight, whole=share == 1.0)
-        if sight.first_wrong is None or _wrong_form(sight.seen[sight.first_wrong]):
+        if sight.first_wrong is None or sight.seen[sight.first_wrong].wrong_form:
             return Diagnosis()  # the message says it all
         sentences = structure(sight)
         if self._mistakes and not self._unknown:
@@ -137,14 +139,7 @@ class Diagnoser:
 
 def cause(error: BaseException | None) -> BaseException | None:
     """The `Mismatch` that an exception stems from, or the exception itself."""
-    seen: set[int] = set()
-    each = error
-    while each is not None and id(each) not in seen:
-        if isinstance(each, Mismatch):
-            return each
-        seen.add(id(each))
-        each = each.__cause__
-    return error
+    return next((each for each in causes(error) if isinstance(each, Mismatch)), error)
 
 
 def agreement(mine: Sight, theirs: Sight) -> float:
@@ -190,11 +185,6 @@ def _signature(error: BaseException | None) -> object:
     return type(error).__name__, str(error)
 
 
-def _wrong_form(seen: Seen) -> bool:
-    """Whether the type, shape or dtype of a tensor is wrong: nothing was compared then."""
-    return seen.allowed is None and hasattr(seen.want, "dtype")
-
-
 def _telling(seen: Seen) -> bool:
     if seen.allowed is None:
         return True
@@ -211,15 +201,18 @@ def _alike(a: Seen, b: Seen) -> bool:
         if all(isinstance(x, (int, float)) and not isinstance(x, bool) for x in numbers):
             return type(a.got) is type(b.got) and math.isclose(*numbers, rel_tol=1e-9)
         return str(a.error) == str(b.error)
-    tolerance = (
-        2
-        * a.allowed
-        * (1 + b.got.abs().nan_to_num(0, 0, 0))
-        / (1 + a.want.abs().nan_to_num(0, 0, 0))
-    )
-    if wrong_elements(a.got, b.got, tolerance).any():
+    # Both round, each its own way. `allowed` is for values as large as the right ones; wrong ones
+    # may be larger, and their rounding with them.
+    larger = (1 + _sizes(b.got)) / (1 + _sizes(a.want))
+    if wrong_elements(a.got, b.got, 2 * a.allowed * larger).any():
         return False
+    # Two errors of which each is hardly above the tolerance would be within it of one another:
+    # so they have to be nearer to each other than to the right value, too.
     wrong = wrong_elements(a.got, a.want, a.allowed) & a.got.isfinite() & b.got.isfinite()
     wrong &= a.want.isfinite()
     gap, error = (a.got - b.got).abs(), (a.got - a.want).abs()
     return bool((gap[wrong] <= error[wrong] / 4).all())
+
+
+def _sizes(x: torch.Tensor) -> torch.Tensor:
+    return x.abs().nan_to_num(0, 0, 0)

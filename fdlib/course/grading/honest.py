@@ -28,8 +28,6 @@ _FUNCTIONS = {
     "merge_states": "fdlib's merge",
     "combine_splits": "fdlib's combine",
 }
-# Of these, a file may define functions of the same name itself: only `fdlib.NAME` is fdlib's.
-_OWN_NAMES = {"flash_decode", "flash_attention", "merge_states"}
 _MODULES = {
     "solutions": "the solutions",
     "fdlib.attention": "fdlib's attention",
@@ -50,7 +48,7 @@ def borrowed(source: str, solution: str) -> tuple[str, int] | None:
     try:
         given = skeleton(solution) if solution else outside(source)
         allowed = {what for what, _, _ in _uses(ast.parse(given))}
-        found = [use for use in _uses(ast.parse(source)) if use[0] not in allowed]
+        found = [use for use in _uses(_graded(source)) if use[0] not in allowed]
     except (SyntaxError, RegionError, ValueError, RecursionError):
         return None  # said elsewhere, better
     if not found:
@@ -59,8 +57,22 @@ def borrowed(source: str, solution: str) -> tuple[str, int] | None:
     return f"{what}, which is {whose}", line
 
 
+def _graded(source: str) -> ast.Module:
+    """The tree without what runs only if the file is the program: a learner's own comparisons."""
+    tree = ast.parse(source)
+    tree.body = [
+        node
+        for node in tree.body
+        if not (isinstance(node, ast.If) and ast.unparse(node.test) == "__name__ == '__main__'")
+    ]
+    return tree
+
+
 def _uses(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
     """(name, whose it is, line) of each use of somebody else's attention."""
+    own = {
+        node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))
+    }
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -69,7 +81,7 @@ def _uses(tree: ast.AST) -> Iterator[tuple[str, str, int]]:
             for alias in node.names:
                 yield from _imported(node.module or "", alias.name, node.lineno)
         elif isinstance(node, ast.Call):
-            yield from _called(node)
+            yield from _called(node, own)
 
 
 def _module(name: str, line: int) -> Iterator[tuple[str, str, int]]:
@@ -86,7 +98,7 @@ def _imported(module: str, name: str, line: int) -> Iterator[tuple[str, str, int
         yield from found
 
 
-def _called(node: ast.Call) -> Iterator[tuple[str, str, int]]:
+def _called(node: ast.Call, own: set[str]) -> Iterator[tuple[str, str, int]]:
     function = node.func
     name = getattr(function, "attr", getattr(function, "id", ""))
     if name in {"import_module", "__import__"} and node.args:
@@ -94,7 +106,7 @@ def _called(node: ast.Call) -> Iterator[tuple[str, str, int]]:
         if isinstance(first, ast.Constant) and isinstance(first.value, str):
             yield from _module(first.value, node.lineno)
     owner = ast.unparse(function.value) if isinstance(function, ast.Attribute) else ""
-    if name in _FUNCTIONS and (owner or name not in _OWN_NAMES):
+    if name in _FUNCTIONS and (owner or name not in own):
         yield name, _FUNCTIONS[name], node.lineno
     elif name == "flash_attention" and owner.startswith("fdlib"):
         yield name, "fdlib's attention", node.lineno

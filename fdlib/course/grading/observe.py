@@ -28,8 +28,9 @@ class Seen:
     axes: tuple[str, ...]  # of a tensor
     got: Any
     want: Any
-    allowed: Any  # of a tensor: how far each element may be off; None if the form is wrong
+    allowed: Any  # of a tensor: how far each element may be off; None of anything else
     error: AssertionError | None  # the Mismatch, if it is wrong
+    wrong_form: bool = False  # a tensor of another type, shape or dtype: no values were compared
 
 
 @dataclass

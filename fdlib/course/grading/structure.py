@@ -114,6 +114,14 @@ def _factor(got: torch.Tensor, want: torch.Tensor, allowed: torch.Tensor, head_d
 
 def name_factor(factor: float, head_dim: int = 0) -> str:
     """What a factor is known as, as ` (log2 e: ...)`; "" for an unknown one."""
+    of_head_dim: dict[float, str] = {}
+    if head_dim > 1:
+        of_head_dim = {
+            math.sqrt(head_dim): f"sqrt(D), with D {head_dim}",
+            1 / math.sqrt(head_dim): f"1 / sqrt(D), with D {head_dim}",
+            float(head_dim): f"D, which is {head_dim}",
+            1 / head_dim: f"1 / D, with D {head_dim}",
+        }
     names = {
         math.log2(math.e): "log2 e: the value is in base 2 where it should be natural",
         math.log(2): "the natural logarithm of 2: two bases of logarithms are mixed",
@@ -130,14 +138,7 @@ def name_factor(factor: float, head_dim: int = 0) -> str:
         2**30 / 1e9: "GiB is not GB",
         1e9 / 2**30: "GiB is not GB",
     }
-    if head_dim > 1:
-        names = {
-            math.sqrt(head_dim): f"sqrt(D), with D {head_dim}",
-            1 / math.sqrt(head_dim): f"1 / sqrt(D), with D {head_dim}",
-            float(head_dim): f"D, which is {head_dim}",
-            1 / head_dim: f"1 / D, with D {head_dim}",
-        } | names
-    for value, name in names.items():
+    for value, name in (*of_head_dim.items(), *names.items()):
         if abs(factor - value) <= _CLOSE * abs(value):
             return f" ({name})"
     return ""
