@@ -10,7 +10,7 @@ from typing import Any
 
 from fdlib import __version__
 
-__all__ = ["main", "repository"]
+__all__ = ["main"]
 
 _ONE: dict[str, Any] = {"type": int, "metavar": "N", "help": "the exercise's number"}
 _SEVERAL: dict[str, Any] = {
@@ -33,29 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"fdlib: {error}", file=sys.stderr)
         return 2
     except (RuntimeError, OSError) as error:
-        print(f"fdlib: {_sentence(error)}", file=sys.stderr)
+        from fdlib.course.files import sentence
+
+        print(f"fdlib: {sentence(error)}", file=sys.stderr)
         return 1
-
-
-def repository() -> Path:
-    """Return the course's folder: the working directory or one above it, else the one that fdlib was installed from.
-
-    Raises ``FileNotFoundError`` when none of them holds notebooks and solutions.
-    """
-    here = Path.cwd()
-    for folder in (here, *here.parents, Path(__file__).resolve().parent.parent):
-        if (folder / "notebooks").is_dir() and (folder / "solutions").is_dir():
-            return folder
-    raise FileNotFoundError(
-        "the course's folder (with notebooks/ and solutions/) was not found: cd into it"
-    )
-
-
-def _sentence(error: Exception) -> str:
-    """One line: the system's errors without their number, any other as it stands."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -130,16 +111,19 @@ def _doctor(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace) -> int:
     from fdlib.course.attempt import attempt_shown
+    from fdlib.course.catalogue import find
     from fdlib.course.reports import scores
 
     numbers = _numbers(options)
-    verdicts = []
+    verdicts = {}
     for number in numbers:
-        verdicts.append(attempt_shown(number, seed=options.seed))
+        verdicts[number] = attempt_shown(number, seed=options.seed)
         print(end="\n" * (len(numbers) > 1), flush=True)
-    if len(verdicts) > 1:
-        print(scores.score_table(verdicts))
-    return 0 if all(verdict.passed for verdict in verdicts) else 1
+    graded = [verdict for verdict in verdicts.values() if verdict]
+    if len(numbers) > 1:
+        missing = [find(number).module_name for number in numbers if not verdicts[number]]
+        print(scores.score_table(graded, not_graded=missing))
+    return 0 if len(graded) == len(numbers) and all(each.passed for each in graded) else 1
 
 
 def _numbers(options: argparse.Namespace) -> list[int]:
@@ -196,8 +180,9 @@ def _quiz(options: argparse.Namespace) -> int:
 
 def _build(options: argparse.Namespace) -> int:
     from fdlib.course.build import build
+    from fdlib.course.catalogue import course_root
 
-    root = repository()
+    root = course_root()
     if (root / "exercises").exists() and not (root / "exercises").is_dir():
         raise NotADirectoryError(f"{root / 'exercises'} is a file; a folder is expected there")
     report = build(root / "exercises", source=root / "solutions", check=options.check)
@@ -210,12 +195,13 @@ def _build(options: argparse.Namespace) -> int:
 
 
 def _course(options: argparse.Namespace) -> int:
+    from fdlib.course.catalogue import course_root
     from fdlib.course.notebooks import record, run_course
 
     paths = [Path(name) for name in options.notebooks]
-    paths = paths or sorted((repository() / "notebooks").glob("*.ipynb"))
+    paths = paths or sorted((course_root() / "notebooks").glob("*.ipynb"))
     if not paths:
-        raise FileNotFoundError(f"no notebooks in {repository() / 'notebooks'}")
+        raise FileNotFoundError(f"no notebooks in {course_root() / 'notebooks'}")
     missing = [str(path) for path in paths if not path.is_file()]
     if missing:
         raise FileNotFoundError(f"no such notebook: {', '.join(missing)}")

@@ -14,6 +14,7 @@ import pytest
 
 from fdlib import cli
 from fdlib.course import notebooks
+from fdlib.course.catalogue import course_root
 
 
 def write_notebook(path: Path, *sources: str) -> Path:
@@ -99,7 +100,7 @@ def test_a_file_in_the_place_of_exercises(tmp_path, monkeypatch, capsys, action)
 
 
 def test_exercises_build_then_check_then_drift(tmp_path, monkeypatch, capsys):
-    source = cli.repository() / "solutions"
+    source = course_root() / "solutions"
     copy = tmp_path / "solutions"
     copy.mkdir()
     (tmp_path / "notebooks").mkdir()
@@ -116,13 +117,6 @@ def test_exercises_build_then_check_then_drift(tmp_path, monkeypatch, capsys):
     assert edited.name in capsys.readouterr().out
     assert cli.main(["exercises", "build"]) == 0
     assert edited.read_text().endswith("# mine\n")
-
-
-def test_repository_is_found_from_below(tmp_path, monkeypatch):
-    for name in ("notebooks", "solutions"):
-        (tmp_path / name).mkdir()
-    monkeypatch.chdir(tmp_path / "notebooks")
-    assert cli.repository() == tmp_path
 
 
 def test_course_without_the_notebook(capsys):

@@ -7,12 +7,12 @@ mistake harms nothing but its own verdict; nothing here holds a file that sets o
 from __future__ import annotations
 
 import importlib
-import sys
 from typing import TYPE_CHECKING, Any
 
+from fdlib.course.shell import ipython
+
 if TYPE_CHECKING:
-    from fdlib.course.commands import hint, reset, solution, status
-    from fdlib.course.learner import check, load
+    from fdlib.course.learner import check, hint, load, reset, solution, status
     from fdlib.course.prediction import compare_prediction
     from fdlib.course.quizzes.notebook import quiz
     from fdlib.course.quizzes.text import answer
@@ -31,13 +31,17 @@ __all__ = [
     "answer",
 ]
 
-_HOMES = {"check": "learner", "load": "learner", "compare_prediction": "prediction"}
-_HOMES |= {"show_source": "show", "quiz": "quizzes.notebook", "answer": "quizzes.text"}
+_HOMES = {
+    "compare_prediction": "prediction",
+    "show_source": "show",
+    "quiz": "quizzes.notebook",
+    "answer": "quizzes.text",
+}
 
 
 def __getattr__(name: str) -> Any:
     if name in __all__:
-        home = importlib.import_module(f"fdlib.course.{_HOMES.get(name, 'commands')}")
+        home = importlib.import_module(f"fdlib.course.{_HOMES.get(name, 'learner')}")
         return getattr(home, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
@@ -53,10 +57,5 @@ def load_ipython_extension(shell: Any) -> None:
     register(shell)
 
 
-def _register_in_ipython() -> None:
-    get_ipython = getattr(sys.modules.get("IPython"), "get_ipython", None)
-    if get_ipython and (shell := get_ipython()):
-        load_ipython_extension(shell)
-
-
-_register_in_ipython()
+if ipython():
+    load_ipython_extension(ipython())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ __all__ = [
     "find_by_path",
     "course_root",
     "exercise_path",
+    "is_own",
+    "records_folder",
     "solution_path",
 ]
 
@@ -81,24 +84,39 @@ def find_by_path(path: Path) -> Exercise:
 
 
 def course_root() -> Path:
-    """The folder with `exercises/` and `solutions/`: at or above the working directory, or fdlib's.
+    """The course's folder: at or above the working directory, else the one fdlib was installed from.
 
-    Raises `FileNotFoundError` if neither has them.
+    It has `solutions/`, and `exercises/` or (where they are not made yet) `notebooks/`. Raises
+    `FileNotFoundError` if there is none.
     """
     here = Path.cwd()
     checkout = Path(__file__).resolve().parents[2]
     for folder in (here, *here.parents, checkout):
-        if (folder / "exercises").is_dir() and (folder / "solutions").is_dir():
+        has_one = (folder / "exercises").is_dir() or (folder / "notebooks").is_dir()
+        if has_one and (folder / "solutions").is_dir():
             return folder
     raise FileNotFoundError(
-        f"no folder with exercises/ and solutions/ at or above {here}, nor in {checkout}; "
-        "run this from your copy of the course; `fdlib exercises build` makes exercises/"
+        f"the course's folder (with solutions/, and exercises/ or notebooks/) is not at or above "
+        f"{here}, nor is it {checkout}; cd into your copy of the course"
     )
 
 
 def exercise_path(number: int) -> Path:
     """The file in which the learner solves this exercise."""
     return course_root() / "exercises" / f"{find(number).module_name}.py"
+
+
+def is_own(number: int, path: str | Path) -> bool:
+    """Whether a file is the one in which the learner solves this exercise."""
+    try:
+        return os.path.realpath(path) == os.path.realpath(exercise_path(number))
+    except FileNotFoundError:  # no folder of a course is near
+        return False
+
+
+def records_folder() -> Path:
+    """Where progress and copies of replaced files are kept; raises `FileNotFoundError`."""
+    return course_root() / ".fdlib"
 
 
 def solution_path(number: int) -> Path:

@@ -10,10 +10,9 @@ from fdlib.course.grading.loader import read_source
 from fdlib.course.hints import LEVELS, load_hints
 from fdlib.course.progress import load, record_hint, record_solution
 from fdlib.course.regions import Region, empty_regions, regions
+from fdlib.course.reports.document import TEXT_WIDTH
 
 __all__ = ["hint_text", "solution_text"]
-
-_WIDTH = 92
 
 
 def hint_text(number: int, region: str | int | None = None, level: int | None = None) -> str:
@@ -33,13 +32,14 @@ def hint_text(number: int, region: str | int | None = None, level: int | None = 
     name = _choose(number, names) if region is None else _find(str(region), names)
     last = max(load().exercise(number).hints.get(name, [0]))
     shown = level or min(last + 1, len(LEVELS))
-    record_hint(number, name, shown)
+    kept = record_hint(number, name, shown)
+    place = names.index(name) + 1
     return "\n".join(
         [
-            f"Exercise {number:02}, region {names.index(name) + 1} of {len(names)}: {name}",
+            f"Exercise {number:02}, region {place} of {len(names)}: {name}",
             f"Hint {shown} of {len(LEVELS)} ({LEVELS[shown - 1]}):",
             *_indented(hints[name].level(shown)),
-            _what_next(number, shown, names.index(name) + 1 if region is not None else 0),
+            _what_next(number, shown, place if region is not None else 0, kept),
         ]
     )
 
@@ -70,21 +70,26 @@ def _indented(text: str) -> list[str]:
     for line in text.strip("\n").split("\n"):
         indent = " " * (4 + len(line) - len(line.lstrip()))
         lines += textwrap.wrap(
-            line.strip(), _WIDTH, initial_indent=indent, subsequent_indent=indent
+            line.strip(), TEXT_WIDTH, initial_indent=indent, subsequent_indent=indent
         ) or [""]
     return lines
 
 
-def _what_next(number: int, shown: int, region: int) -> str:
+def _what_next(number: int, shown: int, region: int, kept: bool) -> str:
     if shown == len(LEVELS):
         return (
             f"That is the last hint for this region. `fdlib hint {number} --region NAME` is for "
             f"another; `fdlib solution {number}` shows the solution."
         )
-    command, call = f"fdlib hint {number}", f"hint({number})"
+    command, arguments, why = f"fdlib hint {number}", f"{number}", ""
     if region:
-        command, call = f"{command} --region {region}", f"hint({number}, {region})"
-    return f"Not enough? `{command}`, or {call} in a notebook, goes one step further."
+        command, arguments = f"{command} --region {region}", f"{arguments}, {region}"
+    if not kept:
+        command, arguments = f"{command} --level {shown + 1}", f"{arguments}, level={shown + 1}"
+        why = " The level has to be named, as it cannot be kept which hints you have seen."
+    return (
+        f"Not enough? `{command}`, or hint({arguments}) in a notebook, goes one step further.{why}"
+    )
 
 
 def solution_text(number: int, *, give_up: bool = False, whole: bool = False) -> str:

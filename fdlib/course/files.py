@@ -1,11 +1,16 @@
-"""Write files so that nothing is lost: whole or not at all, one process at a time, the old one kept."""
+"""A learner's files: named, recognized, and written so that nothing is lost.
+
+A file is written whole or not at all, by one process at a time, and the old one is kept.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import hashlib
 import itertools
 import os
+import shlex
 import shutil
 import stat
 import sys
@@ -16,7 +21,20 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
-__all__ = ["Refused", "dated", "keep_copy", "locked", "must_be_writable", "write_atomically"]
+from fdlib.course.grading.loader import read_source
+
+__all__ = [
+    "Refused",
+    "dated",
+    "file_digest",
+    "keep_copy",
+    "locked",
+    "must_be_writable",
+    "sentence",
+    "shown",
+    "text_digest",
+    "write_atomically",
+]
 
 _LOCK_WAIT_S = 10.0
 _NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # some network file systems
@@ -25,6 +43,33 @@ _OLD_S = 3600.0
 
 class Refused(RuntimeError):
     """Nothing was done; the message says why, and what to do."""
+
+
+def sentence(error: Exception) -> str:
+    """An error in one line: the system's without their number, any other as it stands."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def shown(path: Path) -> str:
+    """A path as it is typed from here: relative if it lies below the working directory."""
+    try:
+        return str(path.relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def text_digest(text: str) -> str:
+    """A digest of a text, which may hold lone surrogates."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def file_digest(path: Path) -> str:
+    """The digest of a file's text; "" if it holds none that can be read."""
+    with contextlib.suppress(OSError, ValueError):
+        return text_digest(read_source(path))
+    return ""
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -145,4 +190,5 @@ def must_be_writable(path: Path) -> None:
     if not stat.S_ISREG(mode):
         raise Refused(f"{path} is a pipe or a device; remove it and do it again.")
     if not mode & stat.S_IWUSR:
-        raise Refused(f"{path} is read-only; make it writable (chmod u+w {path}) and do it again.")
+        command = f"chmod u+w {shlex.quote(str(path))}"
+        raise Refused(f"{path} is read-only; make it writable ({command}) and do it again.")

@@ -9,12 +9,19 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fdlib.course.build import generate
-from fdlib.course.catalogue import exercise_path, solution_path
-from fdlib.course.files import Refused, keep_copy, locked, must_be_writable, write_atomically
+from fdlib.course.catalogue import exercise_path, records_folder, solution_path
+from fdlib.course.files import (
+    Refused,
+    keep_copy,
+    locked,
+    must_be_writable,
+    sentence,
+    shown,
+    write_atomically,
+)
 from fdlib.course.grading.loader import read_source
-from fdlib.course.progress import folder
 
-__all__ = ["keep_own", "replacing", "shown", "write_fresh"]
+__all__ = ["keep_own", "replacing", "write_fresh"]
 
 
 def write_fresh(number: int) -> str:
@@ -41,24 +48,16 @@ def replacing(path: Path) -> Iterator[None]:
     """Hold the lock of the learner's files; what the system refuses becomes a `Refused`."""
     must_be_writable(path)
     try:
-        with locked(folder()):
+        with locked(records_folder()):
+            path.parent.mkdir(exist_ok=True)
             yield
     except OSError as error:
-        reason = f"{error.filename}: {error.strerror}" if error.filename else str(error)
-        raise Refused(f"{path} was not replaced and is as it was ({reason}).") from None
+        raise Refused(f"{path} was not replaced and is as it was ({sentence(error)}).") from None
 
 
 def keep_own(path: Path) -> Path:
     """Keep a copy of a learner's file among the backups, and return where."""
-    return keep_copy(path, folder() / "backups")
-
-
-def shown(path: Path) -> str:
-    """A path as it is typed from here: relative if it lies below the working directory."""
-    try:
-        return str(path.relative_to(Path.cwd()))
-    except ValueError:
-        return str(path)
+    return keep_copy(path, records_folder() / "backups")
 
 
 def _copy_command(source: Path, target: Path) -> str:

@@ -49,7 +49,9 @@ class Gradebook:
 
         if self._verdicts:
             terminalreporter.section("scores")
-            terminalreporter.write_line(score_table(self._verdicts.values()))
+            missing = [Path(path).stem for path in self._not_graded]
+            table = score_table(self._verdicts.values(), not_graded=missing)
+            terminalreporter.write_line(table)
             terminalreporter.write_line(f"Same inputs again: --seed {self._seed()}")
         if self._problem:
             terminalreporter.write_line(self._problem, red=True)

@@ -6,15 +6,14 @@ elsewhere, or by another cell, or the kernel is a new one) replaces it only afte
 
 from __future__ import annotations
 
-import hashlib
 import re
 from pathlib import Path
 from typing import Any
 
 from fdlib.course.build import is_as_generated
 from fdlib.course.catalogue import exercise_path, solution_path
-from fdlib.course.files import Refused, must_be_writable, write_atomically
-from fdlib.course.fresh import keep_own, replacing, shown
+from fdlib.course.files import Refused, must_be_writable, shown, text_digest, write_atomically
+from fdlib.course.fresh import keep_own, replacing
 from fdlib.course.grading.loader import LONGEST_BYTES, read_source
 from fdlib.course.regions import regions
 
@@ -64,7 +63,7 @@ def _show(number: int, path: Path, line: str) -> None:
         raise Refused(f"{path} cannot be read ({error.strerror}).") from None
     shell = _shell()
     shell.set_next_input(f"%%exercise {line}\n{text.rstrip()}", replace=True)
-    _came_from[number, _cell(shell)] = _digest(text)
+    _came_from[number, _cell(shell)] = text_digest(text)
 
 
 def _save(number: int, path: Path, cell: str) -> None:
@@ -79,7 +78,7 @@ def _save(number: int, path: Path, cell: str) -> None:
         _must_be_exercise(number, text)
         with replacing(path):
             present = _present(path) or ""
-            known = bool(key[1]) and _came_from.get(key) == _digest(present)
+            known = bool(key[1]) and _came_from.get(key) == text_digest(present)
             if path.exists() and not known and not is_as_generated(present):
                 print(
                     f"{shown(path)} held something that this cell does not come from. "
@@ -87,7 +86,7 @@ def _save(number: int, path: Path, cell: str) -> None:
                 )
             write_atomically(path, text)
         print(f"Saved to {shown(path)}.")
-    _came_from[key] = _digest(text)
+    _came_from[key] = text_digest(text)
 
 
 def _must_be_exercise(number: int, text: str) -> None:
@@ -115,10 +114,6 @@ def _present(path: Path) -> str | None:
 
 def _ended(text: str) -> str:
     return text.rstrip("\n") + "\n"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _shell() -> Any:

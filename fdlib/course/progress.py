@@ -16,7 +16,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from fdlib.course.catalogue import course_root
+from fdlib.course.catalogue import records_folder
 from fdlib.course.files import dated, locked, write_atomically
 from fdlib.course.grading.verdict import Verdict
 
@@ -24,7 +24,6 @@ __all__ = [
     "ExerciseProgress",
     "Progress",
     "QuizAnswer",
-    "folder",
     "load",
     "record_hint",
     "record_quiz",
@@ -79,15 +78,10 @@ class Progress:
         return self.quizzes.setdefault(notebook, {})
 
 
-def folder() -> Path:
-    """Where progress and copies of replaced files are kept; raises `FileNotFoundError`."""
-    return course_root() / ".fdlib"
-
-
 def load() -> Progress:
     """What was done up to now; an empty progress if nothing was, or if it cannot be read."""
     try:
-        home = folder()
+        home = records_folder()
         try:
             return _read(home)
         except ValueError:
@@ -104,7 +98,6 @@ def record_verdict(verdict: Verdict, digest: str) -> None:
     """Count a check of the learner's own file, whose text has this digest."""
     if verdict.state in {"missing", "not started"}:
         return
-    failing = [check for check in verdict.checks if check.outcome in {"failed", "error"}]
 
     def change(progress: Progress) -> None:
         mine = progress.exercise(verdict.number)
@@ -112,8 +105,7 @@ def record_verdict(verdict: Verdict, digest: str) -> None:
         mine.best = max(mine.best, verdict.points)
         mine.state, mine.points = verdict.state, verdict.points
         mine.max_points, mine.date = verdict.max_points, _today()
-        mine.check = failing[0].name if failing else ""
-        mine.region = failing[0].region if failing else ""
+        mine.check, mine.region = next(((c.name, c.region) for c in verdict.failing), ("", ""))
         if verdict.passed:
             mine.passed = mine.passed or _today()
             mine.passed_digest = digest
@@ -121,14 +113,14 @@ def record_verdict(verdict: Verdict, digest: str) -> None:
     _update(change)
 
 
-def record_hint(number: int, region: str, level: int) -> None:
-    """Note that a hint was shown."""
+def record_hint(number: int, region: str, level: int) -> bool:
+    """Note that a hint was shown; returns whether that could be kept."""
 
     def change(progress: Progress) -> None:
         levels = progress.exercise(number).hints.setdefault(region, [])
         levels[:] = sorted({*levels, level})
 
-    _update(change)
+    return _update(change)
 
 
 def record_solution(number: int) -> None:
@@ -157,16 +149,19 @@ def _today() -> str:
     return date.today().isoformat()
 
 
-def _update(change: Callable[[Progress], None]) -> None:
+def _update(change: Callable[[Progress], None]) -> bool:
+    """Whether the change is kept."""
     try:
-        home = folder()
+        home = records_folder()
         with locked(home):
             progress = _read_or_set_aside(home)
             change(progress)
             data = {"version": _VERSION, **asdict(progress)}
             write_atomically(home / "progress.json", json.dumps(data, indent=1) + "\n")
+        return True
     except OSError as error:
         _cannot_be_kept(error)
+        return False
 
 
 def _read_or_set_aside(home: Path) -> Progress:

@@ -23,6 +23,7 @@ __all__ = ["CheckFailed", "ExercisesFolder", "ExerciseFile", "CheckItem", "Missi
 
 _FOLDERS = {"exercises", "solutions"}
 _VERDICTS = pytest.StashKey[dict[str, "Verdict"]]()  # of this process, by path
+_REFUSED = pytest.StashKey[dict[str, str]]()  # why this machine cannot check it, by path
 _SEED = pytest.StashKey[int]()
 
 
@@ -39,7 +40,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    config.stash[_VERDICTS] = {}
+    config.stash[_VERDICTS], config.stash[_REFUSED] = {}, {}
     if hasattr(config, "workerinput"):  # a process of pytest-xdist; its controller keeps the scores
         return
     from fdlib.course.gradebook import Gradebook
@@ -151,14 +152,16 @@ class ExerciseFile(pytest.File):
         """The verdict on this file, from one run of it in this process of pytest."""
         from fdlib.course.grading.runner import check
 
-        verdicts = self.config.stash[_VERDICTS]
+        verdicts, refused = self.config.stash[_VERDICTS], self.config.stash[_REFUSED]
         key = str(self.path)
-        if key not in verdicts:
+        if key not in verdicts and key not in refused:
             number = self.exercise.number
             try:
                 verdicts[key] = check(number, path=self.path, seed=_seed(self.config))
             except RuntimeError as error:  # not the learner's fault: this machine cannot run it
-                raise CheckFailed(str(error)) from error
+                refused[key] = str(error)
+        if key in refused:
+            raise CheckFailed(refused[key])
         return verdicts[key]
 
     def is_explained_by_none(self, verdict: Verdict, name: str) -> bool:

@@ -23,6 +23,7 @@ __all__ = [
     "regions",
     "skeleton",
     "empty_regions",
+    "is_jit",
     "is_not_started",
     "left_placeholder",
     "outside",
@@ -136,10 +137,11 @@ def _in_kernel(region: Region, functions: Iterable[ast.FunctionDef]) -> bool:
             f"line {region.start_line}: the region {region.name!r} is not inside a function"
         )
     innermost = max(around, key=lambda function: function.lineno)
-    return any(_is_jit(decorator) for decorator in innermost.decorator_list)
+    return any(is_jit(decorator) for decorator in innermost.decorator_list)
 
 
-def _is_jit(decorator: ast.expr) -> bool:
+def is_jit(decorator: ast.expr) -> bool:
+    """Whether a decorator makes a function a kernel: `@triton.jit`, `@triton.jit(...)`, `@jit`."""
     target = decorator.func if isinstance(decorator, ast.Call) else decorator
     return ast.unparse(target) in {"triton.jit", "jit"}
 

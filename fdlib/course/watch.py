@@ -9,7 +9,7 @@ from pathlib import Path
 
 from fdlib.course.attempt import attempt_shown
 from fdlib.course.catalogue import exercise_path
-from fdlib.course.fresh import shown
+from fdlib.course.files import shown
 
 __all__ = ["saves", "watch"]
 
@@ -43,8 +43,8 @@ def saves(paths: Sequence[Path], sleep: Callable[[float], None] = time.sleep) ->
         for path in paths:
             if _state(path)[2] == known[path]:
                 continue
-            known[path], changed = _at_rest(path, sleep), known[path]
-            if known[path] != changed:
+            before, known[path] = known[path], _at_rest(path, sleep)
+            if known[path] != before:
                 yield path
 
 

@@ -76,7 +76,10 @@ def compiling_for(
         self.device_caches[device][0][key] = key
         return key
 
-    triton.runtime.driver.set_active(
+    driver = triton.runtime.driver
+    # Not through `active`: asked for, it looks for a GPU, and raises where there is none.
+    before = vars(driver).get("_active", vars(driver).get("active"))
+    driver.set_active(
         SimpleNamespace(
             get_current_device=lambda: device,
             get_current_stream=lambda device: 0,
@@ -91,6 +94,7 @@ def compiling_for(
         yield launches
     finally:
         JITFunction.run, JITFunction._do_compile = run, compile_
+        driver.set_active(before)
 
 
 @contextmanager

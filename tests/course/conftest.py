@@ -15,7 +15,7 @@ from fdlib.course import catalogue, progress
 from fdlib.course.build import generate
 from fdlib.course.hints import Hint
 
-from .toy import ADD, CHECKS, DIVIDE, SOLUTION, TOY, TOY_NAME, Toy
+from .toy import ADD, CHECKS, DIVIDE, KERNEL_CHECKS, SOLUTION, TOY, TOY_NAME, Toy
 
 
 @pytest.fixture
@@ -43,6 +43,15 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..
     yield write
     sys.modules.pop(TOY.checks_module, None)
     sys.modules.pop(TOY.module_name, None)
+
+
+@pytest.fixture
+def kernels(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
+    """The same for an exercise whose answer is a kernel, `KERNEL`."""
+    exercise = catalogue.Exercise(91, "toy_sum", "Twice", "91_toy", "triton", 5, 1)
+    monkeypatch.setattr(catalogue, "EXERCISES", (exercise,))
+    (tmp_path / "toy_checks/ex91.py").write_text(KERNEL_CHECKS)
+    return toy
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ catalogue.EXERCISES = (
 
 
 @pytest.fixture
-def course(tmp_path: Path) -> Path:
+def toy_course(tmp_path: Path) -> Path:
     files = {
         "pytest.ini": "[pytest]\ntestpaths = tests solutions\naddopts = -p no:cacheprovider\n",
         "conftest.py": CONFTEST,

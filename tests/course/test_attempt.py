@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from fdlib.course.attempt import attempt, attempt_shown, text_digest
+from fdlib.course.attempt import attempt, attempt_shown
 from fdlib.course.catalogue import exercise_path
 from fdlib.course.progress import load
 
@@ -38,19 +38,25 @@ def test_without_a_course_a_file_is_still_graded(toy: Toy, monkeypatch) -> None:
         raise FileNotFoundError("no folder")
 
     monkeypatch.setattr("fdlib.course.catalogue.course_root", nowhere)
-    monkeypatch.setattr("fdlib.course.progress.course_root", nowhere)
     assert attempt(91, path=toy()).passed
     assert load().exercises == {}
 
 
-def test_the_digest_is_of_the_text(tmp_path: Path) -> None:
-    path = tmp_path / "a.py"
-    path.write_bytes(b"\xef\xbb\xbfx = 1\r\n")
-    first = text_digest(path)
-    path.write_bytes(b"x = 1\n")
-    assert text_digest(path) == first != ""
-    path.write_bytes(b"\xff")
-    assert text_digest(path) == text_digest(tmp_path / "gone") == ""
+@pytest.mark.parametrize(
+    "error",
+    [RuntimeError("There is\nno Triton."), OSError(28, "No space left on device", "/tmp")],
+)
+def test_what_this_machine_cannot_check_is_a_sentence_each_time(
+    course: Path, capsys: pytest.CaptureFixture[str], monkeypatch, error: Exception
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("fdlib.course.grading.runner.check", refuse)
+    assert attempt_shown(91) is None
+    said = {RuntimeError: "There is no Triton.", OSError: "/tmp: No space left on device"}
+    assert capsys.readouterr() == ("", f"fdlib: {said[type(error)]}\n")
+    assert load().exercises == {}
 
 
 def test_two_checks_at_once_are_both_right_and_both_counted(tmp_path: Path) -> None:

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from fdlib.course import catalogue
-from fdlib.course.catalogue import EXERCISES, find, find_by_path
+from fdlib.course.catalogue import EXERCISES, find, find_by_path, is_own
+
+from .toy import posix_only
 
 
 def test_numbers_are_consecutive_and_notebooks_share_them() -> None:
@@ -30,12 +32,13 @@ def test_a_file_is_matched_by_its_number() -> None:
         find_by_path(Path("notes.py"))
 
 
+@pytest.mark.parametrize("beside", ["exercises", "notebooks"])
 def test_root_is_looked_for_above_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, beside: str
 ) -> None:
-    for name in ("exercises", "solutions", "notebooks/deep"):
+    for name in ("solutions", f"{beside}/deep"):
         (tmp_path / name).mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / "notebooks/deep")
+    monkeypatch.chdir(tmp_path / beside / "deep")
     assert catalogue.exercise_path(2) == tmp_path / "exercises/ex02_online_softmax.py"
     assert catalogue.solution_path(2) == tmp_path / "solutions/ex02_online_softmax.py"
 
@@ -45,8 +48,32 @@ def test_without_a_course_the_error_says_where_it_looked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(catalogue, "__file__", str(tmp_path / "a/b/c.py"))
-    with pytest.raises(FileNotFoundError, match="run this from your copy of the course"):
+    with pytest.raises(FileNotFoundError, match="cd into your copy of the course"):
         catalogue.course_root()
+
+
+def test_a_file_is_the_learners_own_by_its_place_not_by_its_folders_name(
+    course: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    mine = catalogue.exercise_path(91)
+    assert is_own(91, mine)
+    assert is_own(91, f"solutions/../exercises/{mine.name}")
+    assert not is_own(91, tmp_path / "anna" / "exercises" / mine.name)
+    assert not is_own(91, course / "exercises" / "ex91_toy_sum_anna.py")
+
+    def nowhere() -> Path:
+        raise FileNotFoundError("no folder")
+
+    monkeypatch.setattr(catalogue, "course_root", nowhere)
+    assert not is_own(91, mine)
+
+
+@posix_only
+def test_a_link_to_itself_is_nobodys_trouble(course: Path) -> None:
+    mine = catalogue.exercise_path(91)
+    mine.unlink()
+    mine.symlink_to(mine.name)
+    assert is_own(91, mine)
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda exercise: exercise.module_name)

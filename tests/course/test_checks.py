@@ -16,10 +16,10 @@ import pytest
 from fdlib import device
 from fdlib.course.catalogue import EXERCISES, Exercise, find, solution_path
 from fdlib.course.checks import Check, CheckContext, all_checks, load_checks, validate
-from fdlib.course.grading.loader import load_module
 from fdlib.course.grading.runner import check
-from fdlib.course.mistakes import apply_edits
 from fdlib.course.regions import skeleton
+
+from .answers import edited, load_text
 
 RIGHT = r"""# exercise, how it differs: edits
 1 einsum, softmax: q @ k.transpose(-1, -2) / math.sqrt(head_dim)
@@ -76,18 +76,6 @@ RIGHT = r"""# exercise, how it differs: edits
 def _edits(table: str) -> list[pytest.ParameterSet]:
     rows = [row.split(": ", 1) for row in re.sub(r"\n +", " ", table).splitlines()[1:]]
     return [pytest.param(int(head[0]), head[2:], edits, id=head) for head, edits in rows]
-
-
-def edited(number: int, edits: str) -> str:
-    """The solution with these edits, each of a text that stands once in its marked regions."""
-    pairs = [re.split(r" \|(?: |$)", edit.strip()) for edit in edits.split(";;")]
-    source = solution_path(number).read_text(encoding="utf-8")
-    return apply_edits(source, tuple((old, new) for old, new in pairs))
-
-
-def load_text(number: int, source: str) -> ModuleType:
-    name = find(number).module_name
-    return load_module(Path(f"{name}.py").absolute(), name, source)
 
 
 def _failures(module: ModuleType, number: int, seed: int = 0) -> Iterator[str]:

@@ -14,7 +14,7 @@ from fdlib.course.checks import CheckContext, load_checks
 from fdlib.course.grading.compare import Mismatch
 from fdlib.course.regions import regions
 
-from .test_checks import edited, load_text
+from .answers import edited, load_text
 
 per_exercise = pytest.mark.parametrize("exercise", EXERCISES, ids=lambda e: e.module_name)
 

@@ -8,8 +8,8 @@ import pytest
 from fdlib.course.attempt import attempt
 from fdlib.course.catalogue import exercise_path
 from fdlib.course.coach import hint_text, solution_text
-from fdlib.course.commands import hint, solution
 from fdlib.course.files import Refused
+from fdlib.course.learner import hint, solution
 from fdlib.course.progress import load
 
 from .toy import DIVIDE, SOLUTION
@@ -24,6 +24,21 @@ def test_each_call_goes_one_level_further(course: Path) -> None:
     assert "That is the last hint for this region" in texts[2]
     assert texts[3] == texts[2]
     assert load().exercise(91).hints == {"add the value": [1, 2, 3]}
+
+
+def test_where_no_progress_is_kept_the_next_level_is_named(
+    course: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (course / ".fdlib").write_text("a file")  # stands for a folder that is read-only
+    asked = {"level": None}
+    for level in (1, 2, 3):
+        last = hint_text(91, **asked).splitlines()[-1]
+        assert ("`fdlib solution 91`" in last) == (level == 3)
+        assert (f"`fdlib hint 91 --level {level + 1}`, or hint(91, level=" in last) == (level < 3)
+        asked = {"level": level + 1}
+    assert "`fdlib hint 91 --region 2 --level 2`, or hint(91, 2, level=2)" in hint_text(
+        91, "divide"
+    )
 
 
 def test_the_first_empty_region_is_chosen(course: Path) -> None:

@@ -24,7 +24,7 @@ from fdlib.course.grading.steps import Run
 from fdlib.course.grading.verdict import CheckResult, Verdict
 from fdlib.gpus import GPUS
 
-from .test_checks import edited
+from .answers import edited
 
 pytestmark = [
     pytest.mark.xdist_group("compiling"),

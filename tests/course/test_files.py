@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from fdlib.course import files
-from fdlib.course.files import Refused, keep_copy, locked, must_be_writable, write_atomically
+from fdlib.course.files import (
+    Refused,
+    file_digest,
+    keep_copy,
+    locked,
+    must_be_writable,
+    sentence,
+    shown,
+    write_atomically,
+)
 
 from .toy import posix_only
 
@@ -120,9 +129,41 @@ def test_what_may_not_be_written_is_named(tmp_path: Path) -> None:
         path.mkdir() if name == "folder" else path.symlink_to(tmp_path / "gone")
         with pytest.raises(Refused, match=message):
             must_be_writable(path)
-    path = tmp_path / "a.py"
+    path = tmp_path / "my file.py"
     path.write_text("")
     must_be_writable(path)
     path.chmod(0o444)
-    with pytest.raises(Refused, match="is read-only; make it writable"):
+    with pytest.raises(
+        Refused, match=r"is read-only; make it writable \(chmod u\+w '.*my file.py'"
+    ):
         must_be_writable(path)
+
+
+def test_the_digest_is_of_the_text(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_bytes(b"\xef\xbb\xbfx = 1\r\n")
+    first = file_digest(path)
+    path.write_bytes(b"x = 1\n")
+    assert file_digest(path) == first != ""
+    path.write_bytes(b"\xff")
+    assert file_digest(path) == file_digest(tmp_path / "gone") == ""
+
+
+def test_a_path_is_shown_as_it_is_typed_from_here(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert shown(tmp_path / "a" / "b.py") == os.path.join("a", "b.py")
+    assert shown(tmp_path.parent) == str(tmp_path.parent)
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (RuntimeError("two\n lines"), "two lines"),
+        (RuntimeError(), "RuntimeError"),
+        (PermissionError(13, "Permission denied", "/a/b"), "/a/b: Permission denied"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (FileNotFoundError("no folder"), "no folder"),
+    ],
+)
+def test_an_error_in_a_sentence(error: Exception, said: str) -> None:
+    assert sentence(error) == said

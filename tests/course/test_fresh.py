@@ -8,9 +8,9 @@ import pytest
 
 from fdlib.course.build import generate
 from fdlib.course.catalogue import exercise_path
-from fdlib.course.commands import reset
 from fdlib.course.files import Refused
 from fdlib.course.fresh import write_fresh
+from fdlib.course.learner import reset
 
 from .toy import SOLUTION, TOY_NAME, posix_only
 
@@ -55,6 +55,14 @@ def test_every_reset_keeps_its_own_copy(course: Path) -> None:
 
 def test_a_missing_file_is_made(course: Path) -> None:
     exercise_path(91).unlink()
+    assert write_fresh(91) == f"exercises/{TOY_NAME} is as it was at the start."
+    assert exercise_path(91).read_text() == FRESH
+
+
+def test_a_missing_folder_is_made_too(course: Path) -> None:
+    exercise_path(91).unlink()
+    (course / "exercises").rmdir()
+    (course / "notebooks").mkdir()
     assert write_fresh(91) == f"exercises/{TOY_NAME} is as it was at the start."
     assert exercise_path(91).read_text() == FRESH
 

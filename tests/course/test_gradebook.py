@@ -11,10 +11,10 @@ import pytest
 
 from fdlib.course.gradebook import Gradebook
 
-from .course_folder import course, run_pytest, solve
+from .course_folder import run_pytest, solve, toy_course
 from .verdicts import FAILED
 
-__all__ = ["course"]  # a fixture
+__all__ = ["toy_course"]  # a fixture
 
 SAID = {"fdlib_verdict": FAILED.to_dict()}
 REFUSED = {"fdlib_not_graded": ("/h/ex06_y.py", "There is no torch.")}
@@ -43,6 +43,7 @@ def test_each_file_counts_once_and_what_could_not_be_graded_is_named(tmp_path: P
     assert [each["path"] for each in data["exercises"]] == ["/h/ex05_x.py"]
     assert data["not_graded"] == [{"path": "/h/ex06_y.py", "message": "There is no torch."}]
     assert lines[0] == "scores"
+    assert "ex06_y         -  not graded" in lines[1]
     assert lines[-1] == "Same inputs again: --seed 42"
 
 
@@ -60,11 +61,12 @@ def test_scores_that_cannot_be_written_in_the_end_fail_the_run(tmp_path: Path) -
     assert lines[-1] == f"The scores were not written to {file}: No such file or directory."
 
 
-def test_the_report_goes_to_junit_too(course: Path) -> None:
-    solve(course, divide='    print("\\x1b[31m<b>", "\\x00")\n    return total(values)\n')
-    assert run_pytest(course, "exercises", "--junit-xml", "scores.xml", "--seed", "7")[0] == 1
+def test_the_report_goes_to_junit_too(toy_course: Path) -> None:
+    solve(toy_course, divide='    print("\\x1b[31m<b>", "\\x00")\n    return total(values)\n')
+    assert run_pytest(toy_course, "exercises", "--junit-xml", "scores.xml", "--seed", "7")[0] == 1
     cases = {
-        case.get("name"): case for case in ElementTree.parse(course / "scores.xml").iter("testcase")
+        case.get("name"): case
+        for case in ElementTree.parse(toy_course / "scores.xml").iter("testcase")
     }
     messages = {
         name: [f.get("message") for f in case.iter("failure")] for name, case in cases.items()
@@ -81,17 +83,19 @@ def test_the_report_goes_to_junit_too(course: Path) -> None:
     assert said["mean"] == mean | {"mistake": "", "seed": "7"}
 
 
-def test_junit_says_what_is_not_started(course: Path) -> None:
-    run_pytest(course, "exercises", "--junit-xml", "scores.xml")
-    failures = list(ElementTree.parse(course / "scores.xml").iter("failure"))
+def test_junit_says_what_is_not_started(toy_course: Path) -> None:
+    run_pytest(toy_course, "exercises", "--junit-xml", "scores.xml")
+    failures = list(ElementTree.parse(toy_course / "scores.xml").iter("failure"))
     assert ["is not started" in (each.get("message") or "") for each in failures] == [True] * 3
 
 
-def test_scores_are_written_for_programs(course: Path) -> None:
-    solve(course, divide="    return total(values)\n")
-    status, text = run_pytest(course, "exercises", "solutions", "--scores", "s.json", "--seed", "7")
+def test_scores_are_written_for_programs(toy_course: Path) -> None:
+    solve(toy_course, divide="    return total(values)\n")
+    status, text = run_pytest(
+        toy_course, "exercises", "solutions", "--scores", "s.json", "--seed", "7"
+    )
     assert status == 1, text
-    data = json.loads((course / "s.json").read_text())
+    data = json.loads((toy_course / "s.json").read_text())
     assert (data["points"], data["max_points"], data["seed"], data["complete"]) == (10, 12, 7, True)
     assert re.fullmatch(r"20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\+00:00", data["date"])
     states = {Path(each["path"]).parent.name: each["state"] for each in data["exercises"]}
@@ -108,10 +112,10 @@ def test_scores_are_written_for_programs(course: Path) -> None:
     ("scores", "said"), [("no/s.json", "no is not there; make it"), ("tests", "is a folder")]
 )
 def test_scores_that_cannot_be_written_are_refused_before_grading(
-    course: Path, scores: str, said: str
+    toy_course: Path, scores: str, said: str
 ) -> None:
-    solve(course)
-    status, text = run_pytest(course, "exercises", "--scores", scores)
+    solve(toy_course)
+    status, text = run_pytest(toy_course, "exercises", "--scores", scores)
     assert status == pytest.ExitCode.USAGE_ERROR
     assert "ERROR: --scores: " in text
     assert said in text

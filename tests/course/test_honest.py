@@ -10,7 +10,7 @@ from fdlib.course.grading import runner
 from fdlib.course.grading.honest import borrowed
 from fdlib.course.regions import skeleton
 
-from .test_checks import edited
+from .answers import edited
 from .toy import ADD, SOLUTION
 
 

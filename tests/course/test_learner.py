@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from fdlib.course import check, load
+from fdlib.course import catalogue, check, hint, load, reset, solution, status
 from fdlib.course.regions import skeleton
 
 from .toy import SOLUTION
@@ -40,6 +42,25 @@ def test_load_says_why_not(toy: Toy, tmp_path: Path, text: str | None, message: 
 def test_check_prints_the_verdict(toy: Toy, capsys: pytest.CaptureFixture[str]) -> None:
     assert check(91, path=toy(skeleton(SOLUTION))) is None
     assert "Exercise 91, Add and average: not started, 0 of 6" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "call", [check, hint, reset, partial(solution, give_up=True), lambda _: status()]
+)
+def test_without_a_course_each_refuses_in_a_sentence(
+    tmp_path: Path, monkeypatch, capsys: pytest.CaptureFixture[str], call
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(catalogue, "__file__", str(tmp_path / "a/b/c.py"))
+    call(5)
+    said, errors = capsys.readouterr()
+    assert re.fullmatch(r"Not done\. the course's folder .* is not at or above .*\n", said)
+    assert errors == ""
+
+
+def test_a_check_of_an_unknown_exercise_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    check(99)
+    assert capsys.readouterr().out.startswith("Not done. exercise: got 99, takes one of 1, 2")
 
 
 def test_importing_the_course_imports_no_torch() -> None:

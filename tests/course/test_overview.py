@@ -7,7 +7,7 @@ import pytest
 from fdlib.course.attempt import attempt
 from fdlib.course.catalogue import exercise_path
 from fdlib.course.coach import hint_text, solution_text
-from fdlib.course.commands import status
+from fdlib.course.learner import status
 from fdlib.course.overview import status_text
 from fdlib.course.progress import record_quiz
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from fdlib.course import progress
 from fdlib.course.attempt import attempt
-from fdlib.course.catalogue import exercise_path
+from fdlib.course.catalogue import exercise_path, records_folder
 from fdlib.course.progress import load, record_hint, record_quiz, record_solution
 
 from .toy import ADD, SOLUTION, Toy
@@ -106,7 +105,7 @@ def test_a_folder_that_cannot_be_written_to_is_said_once(
     exercise_path(91).write_text(SOLUTION)
     monkeypatch.setattr(Path, "mkdir", refuse)
     record_quiz(5, "a", True)
-    record_hint(91, "divide", 1)
+    assert not record_hint(91, "divide", 1)
     said = "fdlib: Progress cannot be kept (Permission denied). Grading works all the same.\n"
     assert capsys.readouterr().err == said
     monkeypatch.undo()
@@ -143,5 +142,5 @@ def test_two_at_once_lose_nothing(course: Path) -> None:
 
 def test_it_is_plain_json(course: Path) -> None:
     record_quiz(5, "a", True)
-    data = json.loads((progress.folder() / "progress.json").read_text())
+    data = json.loads((records_folder() / "progress.json").read_text())
     assert data["quizzes"] == {"5": {"a": {"right": True, "tries": 1}}}

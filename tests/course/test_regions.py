@@ -17,28 +17,7 @@ from fdlib.course.regions import (
     skeleton,
 )
 
-from .toy import ADD, DIVIDE, SOLUTION
-
-KERNEL = """\
-import triton
-import triton.language as tl
-
-
-@triton.jit
-def double(x, N: tl.constexpr):
-    offsets = tl.arange(0, N)
-    # >>> write: twice the value
-    value = tl.load(x + offsets)
-    tl.store(x + offsets, value * 2)
-    # <<<
-
-
-def launch(x):
-    # >>> write: the grid
-    grid = (1,)
-    # <<<
-    double[grid](x, N=x.numel())
-"""
+from .toy import ADD, DIVIDE, KERNEL, SOLUTION
 
 
 def test_regions_have_names_lines_and_bodies() -> None:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
+from fdlib.course.catalogue import exercise_path
 from fdlib.course.grading.verdict import Verdict
 from fdlib.course.reports.describe import describe_progress
-from fdlib.course.reports.scores import expect_writable, score_table, scores, write_scores
 from fdlib.course.reports.text import plain, render, render_check
 
 from .verdicts import ALIKE, ALL, COMPILED, CUT, FAILED, GROWING, KNOWN, OWN, RIGHT, WRONG
@@ -54,7 +52,8 @@ def test_the_first_check_to_repair_comes_first_with_all_that_helps() -> None:
         '    Read: notebook 05, section "The correction factor"\n'
         "    Same inputs again: .venv/bin/fdlib check 5 --seed 42\n"
         "    Or in a notebook: check(5, seed=42)\n"
-        "    Repair this one first; the others often follow."
+        "    Repair this one first; the others often follow. "
+        "Those that are left are told in full then."
     )
     assert "    wrong    The last thing.\n        else\n" in render(verdict)
     assert "The formula" not in render(verdict)
@@ -113,7 +112,34 @@ def test_a_passed_exercise_is_short_and_says_what_is_next() -> None:
         f"{short}\n\nCompare with the worked solution: .venv/bin/fdlib solution 5\n"
         "Next: notebooks/06_lse_combine.ipynb"
     )
-    assert "Next:" not in render(replace(passed, path=OWN.path, number=6))
+    last = replace(passed, path=str(exercise_path(6)), number=6)
+    assert "fdlib solution 6" in render(last)
+    assert "Next:" not in render(last)
+
+
+def test_a_file_in_another_folder_of_that_name_is_checked_where_it_lies() -> None:
+    handed_in = replace(FAILED, path="/h/anna b/exercises/ex05_flash_decoding.py")
+    again = f"fdlib.course.pytest_plugin '{handed_in.path}' --seed 42\n"
+    assert again in render(handed_in)
+    assert "fdlib check" not in render(handed_in)
+    assert "Next:" not in render(replace(handed_in, state="passed", checks=(RIGHT,)))
+
+
+def test_what_is_wrong_besides_the_first_is_a_line_and_a_place() -> None:
+    later = replace(KNOWN, name="e", title="Else.", message="out is\nlong.", location="f:3: x")
+    plainly = replace(WRONG, name="f", title="Last.", message="lse is\nlong.", location="f:4: y")
+    text = render(replace(OWN, checks=(replace(WRONG, message="first\nblock"), later, plainly)))
+    assert "    first\n    block\n" in text
+    assert text.partition("The checks:\n")[2].partition("\n\n")[0] == (
+        "    wrong    The second thing.\n"
+        "    wrong    Else.\n"
+        "        Your out equals what you get when acc is not rescaled.\n"
+        "        Your line: f:3: x\n"
+        "    wrong    Last.\n"
+        "        lse is\n"
+        "        Your line: f:4: y"
+    )
+    assert "the others often follow. Those that are left are told in full then.\n" in text
 
 
 def test_one_that_is_not_started_names_what_to_write() -> None:
@@ -185,35 +211,3 @@ def test_a_check_that_still_runs_shows_what_is_done() -> None:
     )
     compiling = plain(describe_progress(replace(GROWING, compiled=COMPILED[:1])))
     assert "machine. More to come.\n    GPU" in compiling
-
-
-OTHER = replace(FAILED, number=1, name="ex01_y", state="passed", checks=(RIGHT,), seconds=10.0)
-
-
-def test_the_table_is_sorted_and_summed() -> None:
-    assert score_table([FAILED, OTHER]) == (
-        "exercise  points  state   seconds\n"
-        "ex01_y       3/3  passed     10.0\n"
-        "ex05_x       3/5  failed      1.3\n"
-        "total        6/8             11.3"
-    )
-
-
-def test_scores_for_programs(tmp_path: Path) -> None:
-    verdicts = [replace(FAILED, checks=(RIGHT, KNOWN)), OTHER]
-    write_scores(tmp_path / "s.json", scores(verdicts, seed=42, not_graded={"/z.py": "no torch"}))
-    assert [path.name for path in tmp_path.iterdir()] == ["s.json"]
-    data = json.loads((tmp_path / "s.json").read_text())
-    assert (data["points"], data["max_points"], data["seed"], data["seconds"]) == (6, 8, 42, 11.26)
-    assert [each["name"] for each in data["exercises"]] == ["ex01_y", "ex05_x"]
-    check = {"name": "b", "outcome": "failed", "points": 0, "max_points": 2}
-    assert data["exercises"][1]["checks"][1] == check | {"mistake": "acc-not-rescaled"}
-    assert data["not_graded"] == [{"path": "/z.py", "message": "no torch"}]
-
-
-@pytest.mark.parametrize(("name", "said"), [("", "is a folder"), ("no/s.json", "is not there")])
-def test_a_file_that_cannot_be_written_is_refused(tmp_path: Path, name: str, said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        expect_writable(tmp_path / name)
-    expect_writable(tmp_path / "s.json")
-    assert list(tmp_path.iterdir()) == []

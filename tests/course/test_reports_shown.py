@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fdlib.course.grading.verdict import Verdict
+from fdlib.course.grading.verdict import OnProgress, Verdict
 from fdlib.course.reports import html, live, terminal, text
 from fdlib.course.reports.describe import describe, describe_progress
 from fdlib.course.reports.document import visible
@@ -63,6 +63,15 @@ def test_the_same_words_in_the_same_order(name: str, monkeypatch: pytest.MonkeyP
     assert len(words) > 15
     assert _words_of_html(html.markup(document)) == words
     assert _bare(_styled(document, 4000, monkeypatch)).split() == words
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_a_wide_terminal_has_the_lines_of_the_plain_text(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shown = _bare(_styled(DOCUMENTS[name], 4000, monkeypatch)).splitlines()
+    lines = text.plain(DOCUMENTS[name]).splitlines()
+    assert [line.rstrip() for line in shown] == [line.rstrip() for line in lines]
 
 
 @pytest.mark.parametrize("width", [100, 40, 20])
@@ -155,8 +164,8 @@ def test_visible() -> None:
     assert visible("\x1b[2J\x1b[1;31mx\x1b]8;;u\x1b\\y\x9b") == "xy\\x9b"
 
 
-def _run(verdict: Verdict) -> Callable[[live.Progress], Verdict]:
-    def run(show: live.Progress) -> Verdict:
+def _run(verdict: Verdict) -> Callable[[OnProgress], Verdict]:
+    def run(show: OnProgress) -> Verdict:
         show(GROWING)
         return verdict
 
@@ -201,7 +210,7 @@ def test_a_notebook_has_one_output_that_is_updated(
 
 
 def test_a_check_that_is_interrupted_says_so(outputs: list[tuple[str, dict[str, str]]]) -> None:
-    def run(show: live.Progress) -> Verdict:
+    def run(show: OnProgress) -> Verdict:
         show(GROWING)
         raise KeyboardInterrupt
 

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import importlib.util
 import sys
 from pathlib import Path
 
@@ -13,8 +12,7 @@ from fdlib.course.grading.runner import check
 from fdlib.course.grading.verdict import Verdict
 from fdlib.course.regions import skeleton
 
-from .test_regions import KERNEL
-from .toy import LIMIT_S, SOLUTION, Toy, grade, outcomes
+from .toy import KERNEL, LIMIT_S, SOLUTION, Toy, grade, needs_triton, outcomes
 
 
 def test_a_right_answer_passes(toy: Toy) -> None:
@@ -190,33 +188,6 @@ def test_a_worker_that_cannot_start_is_not_the_learners_fault(
     monkeypatch.setenv("BROKEN", "1")
     with pytest.raises(RuntimeError, match=r"cannot be checked here\. OSError: no space"):
         check(path, time_limit_s=LIMIT_S)
-
-
-KERNEL_CHECKS = """
-from fdlib.course.checks import Check
-
-
-def _run(module, context):
-    import torch
-
-    module.launch(torch.ones(16))
-
-
-CHECKS = (Check("double", "Twice the value.", 1, _run),)
-"""
-
-
-needs_triton = pytest.mark.skipif(
-    importlib.util.find_spec("triton") is None, reason="kernels need triton"
-)
-
-
-@pytest.fixture
-def kernels(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
-    exercise = catalogue.Exercise(91, "toy_sum", "Twice", "91_toy", "triton", 5, 1)
-    monkeypatch.setattr(catalogue, "EXERCISES", (exercise,))
-    (tmp_path / "toy_checks/ex91.py").write_text(KERNEL_CHECKS)
-    return toy
 
 
 @needs_triton

@@ -93,6 +93,21 @@ def test_what_is_printed(course: Path, capsys: pytest.CaptureFixture, monkeypatc
     assert "is a folder" not in said  # nothing to check: as gone as before
 
 
+def test_what_cannot_be_checked_here_does_not_end_it(
+    course: Path, capsys: pytest.CaptureFixture, monkeypatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise RuntimeError("There is no Triton.")
+
+    path = exercise_path(91)
+    steps = [SOLUTION, None, None, SOLUTION + "# again\n", None, None]
+    monkeypatch.setattr("fdlib.course.watch.saves", lambda paths: saves(paths, Clock(path, steps)))
+    monkeypatch.setattr("fdlib.course.grading.runner.check", refuse)
+    with pytest.raises(KeyboardInterrupt):
+        watch([91])
+    assert capsys.readouterr().err == "fdlib: There is no Triton.\n" * 2
+
+
 @posix_only
 def test_ctrl_c_ends_it_well(tmp_path: Path) -> None:
     for name in ("exercises", "solutions"):

@@ -16,7 +16,7 @@ from fdlib.course.grading.observe import look
 from fdlib.course.grading.runner import check
 from fdlib.course.grading.watched import watched
 
-from .test_checks import edited, load_text
+from .answers import edited, load_text
 
 torch = pytest.importorskip("torch")
 kernels = pytest.importorskip("xray.watched_kernels")

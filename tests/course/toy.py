@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import importlib.util
+import os
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,6 +17,10 @@ from fdlib.course.grading.verdict import Verdict
 
 Toy = Callable[..., Path]  # the fixture: writes the exercise's file
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="signals and groups")
+linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits and /proc")
+needs_triton = pytest.mark.skipif(
+    importlib.util.find_spec("triton") is None, reason="kernels need triton"
+)
 LIMIT_S = 3.0
 
 SOLUTION = '''\
@@ -62,6 +69,40 @@ CHECKS = (
 )
 """
 
+KERNEL = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def double(x, N: tl.constexpr):
+    offsets = tl.arange(0, N)
+    # >>> write: twice the value
+    value = tl.load(x + offsets)
+    tl.store(x + offsets, value * 2)
+    # <<<
+
+
+def launch(x):
+    # >>> write: the grid
+    grid = (1,)
+    # <<<
+    double[grid](x, N=x.numel())
+"""
+
+KERNEL_CHECKS = """
+from fdlib.course.checks import Check
+
+
+def _run(module, context):
+    import torch
+
+    module.launch(torch.ones(16))
+
+
+CHECKS = (Check("double", "Twice the value.", 1, _run),)
+"""
+
 TOY = Exercise(91, "toy_sum", "Add and average", "91_toy", "python", 5, 1)
 TOY_NAME = "ex91_toy_sum.py"
 ADD, DIVIDE = "        result += value\n", "    return total(values) / len(values)\n"
@@ -78,3 +119,17 @@ def grade(path: Path, **options: int) -> Verdict:
 
 def outcomes(verdict: Verdict) -> list[str]:
     return [result.outcome for result in verdict.checks]
+
+
+def is_running(process: int) -> bool:
+    """Whether a process runs on, after a second in which it may end."""
+    for _ in range(50):
+        try:
+            os.kill(process, 0)
+        except ProcessLookupError:
+            return False
+        state = Path(f"/proc/{process}/stat")
+        if state.exists() and state.read_text().rpartition(")")[2].split()[0] == "Z":
+            return False  # ended, not yet reaped by whoever adopted it
+        time.sleep(0.02)
+    return True

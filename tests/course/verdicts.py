@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from fdlib.course.catalogue import exercise_path
 from fdlib.course.grading.verdict import CheckResult, Compiled, Verdict
 
 RIGHT = CheckResult("a", "The first thing.", 3, "passed")
@@ -11,7 +12,7 @@ WRONG = CheckResult("b", "The second thing.", 2, "failed", "out is wrong.\nFirst
 FAILED = Verdict(
     5, "ex05_x", "Splits", "05_splits", "/h/ex05_x.py", "failed", (RIGHT, WRONG), 42, seconds=1.26
 )
-OWN = replace(FAILED, path="/h/exercises/ex05_x.py")
+OWN = replace(FAILED, path=str(exercise_path(5)))
 KNOWN = replace(
     WRONG,
     mistake="acc-not-rescaled",

@@ -28,6 +28,8 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
+from fdlib.course.grading.compile_rules import HIDES
+
 if TYPE_CHECKING:
     import torch
 
@@ -124,8 +126,7 @@ def all_checks(exercise: Exercise) -> tuple[Check, ...]:
     if not load_compilations(exercise):
         return checks
     title = "It compiles for GPUs from the T4 to the B200."
-    read = "03: Before you build: what the interpreter does, and what it hides"
-    return validate((*checks, Check(COMPILES, title, 1, _compiled_elsewhere, read=read)))
+    return validate((*checks, Check(COMPILES, title, 1, _compiled_elsewhere, read=HIDES)))
 
 
 def _compiled_elsewhere(module: ModuleType, context: CheckContext) -> None:

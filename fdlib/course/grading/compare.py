@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fdlib.course.grading.observe import Seen, compared
+from fdlib.course.grading.shortened import shortened
 
 if TYPE_CHECKING:
     import torch
@@ -208,15 +209,17 @@ def _difference(actual: Any, expected: Any, rtol: float) -> str | None:
         got_text, want_text = _numbers(float(actual), expected)
         return None if same else f"got {got_text}, expected {want_text}"
     if type(actual) is not type(expected):
-        return f"got {actual!r} ({_type(actual)}), expected {expected!r} ({_type(expected)})"
-    return None if actual == expected else f"got {actual!r}, expected {expected!r}"
+        return f"got {shortened(actual)} ({_type(actual)}), expected {shortened(expected)} ({_type(expected)})"
+    return (
+        None if actual == expected else f"got {shortened(actual)}, expected {shortened(expected)}"
+    )
 
 
 def _sequence_difference(actual: Any, expected: Any, rtol: float) -> str | None:
     if not isinstance(actual, (tuple, list)):
-        return f"got {actual!r} ({_type(actual)}), expected {expected!r}"
+        return f"got {shortened(actual)} ({_type(actual)}), expected {shortened(expected)}"
     if len(actual) != len(expected):
-        return f"got {len(actual)} values {actual!r}, expected {len(expected)}, {expected!r}"
+        return f"got {len(actual)} values {shortened(actual)}, expected {len(expected)}, {shortened(expected)}"
     for index, (got, want) in enumerate(zip(actual, expected, strict=True)):
         if difference := _difference(got, want, rtol):
             return f"at index {index} {difference}"
@@ -225,9 +228,9 @@ def _sequence_difference(actual: Any, expected: Any, rtol: float) -> str | None:
 
 def _dict_difference(actual: Any, expected: dict[Any, Any], rtol: float) -> str | None:
     if not isinstance(actual, dict):
-        return f"got {actual!r} ({_type(actual)}), expected {expected!r}"
+        return f"got {shortened(actual)} ({_type(actual)}), expected {shortened(expected)}"
     if set(actual) != set(expected):
-        return f"got the keys {list(actual)}, expected {list(expected)}"
+        return f"got the keys {shortened(list(actual))}, expected {shortened(list(expected))}"
     for key, want in expected.items():
         if difference := _difference(actual[key], want, rtol):
             return f"for {key!r} {difference}"

@@ -15,8 +15,11 @@ from pathlib import Path
 from fdlib.course.grading.block_rules import BLOCK_RULES
 from fdlib.course.grading.compile_rules import FLOW_RULES, HIDES
 from fdlib.course.grading.loader import causes, explain, kernel_line, location, printable
+from fdlib.course.regions import is_jit
 
 __all__ = ["Explained", "explain_compile_error", "float32_dot_line", "raw_message", "translate"]
+
+_LONGEST_QUOTED = 100_000  # characters: Triton may print a kernel before it says what is wrong
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ def raw_message(error: BaseException) -> str:
     for cause in causes(error):
         text = str(getattr(cause, "error_message", None) or "")
         if not text and not hasattr(cause, "node"):
-            text = printable(cause)
+            text = printable(cause, _LONGEST_QUOTED)
         elif not text:
             text = type(cause).__name__
         message = text or message
@@ -114,7 +117,7 @@ def _calls(source: str) -> Iterator[tuple[ast.Call, list[str]]]:
     for kernel in ast.parse(source).body:
         if not isinstance(kernel, ast.FunctionDef):
             continue
-        if any("jit" in ast.dump(decorator) for decorator in kernel.decorator_list):
+        if any(is_jit(decorator) for decorator in kernel.decorator_list):
             for node in ast.walk(kernel):
                 if isinstance(node, ast.Call):
                     yield node, _dotted(node.func)

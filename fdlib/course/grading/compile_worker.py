@@ -2,13 +2,13 @@
 
 Started by `runner.py` for GPUs that need not be here, with Triton's interpreter off and no GPU in
 sight. As in `worker.py`, the learner's text comes with the request, and results are JSON lines.
-Each GPU gets a copy of this process: two at a time, and if the compiler crashes for one GPU, the
-others are still compiled.
+Each GPU gets a copy of this process, as many at a time as there are cores; if the compiler crashes
+for one GPU, the others are still compiled.
 """
 
 from __future__ import annotations
 
-import json
+import errno
 import os
 import sys
 import tempfile
@@ -17,49 +17,42 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fdlib.course.checks import Compilation, load_from
+from fdlib.course.checks import Compilation
 from fdlib.course.grading.compile_errors import explain_compile_error, float32_dot_line
+from fdlib.course.grading.compile_rules import DOT
 from fdlib.course.grading.events import Results
-from fdlib.course.grading.limits import hold_down, make_room
-from fdlib.course.grading.loader import causes, explain, load_module, printable
-from fdlib.course.grading.supervise import end_with_parent
+from fdlib.course.grading.limits import hold_down
+from fdlib.course.grading.loader import causes, explain, printable
+from fdlib.course.grading.opening import checks_of, load_answer, opened, setting_up
 from fdlib.gpus import GPUS, GpuSpec
+
+if TYPE_CHECKING:
+    from fdlib.xray.compiled import Launch
 
 __all__ = ["main"]
 
 _MANY_SPILL_BYTES = 512  # a thread: half of what its registers hold
+_MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 
 
 def main(request_path: str) -> None:
     """Answer one request, then end the process without waiting for threads or exit handlers."""
-    end_with_parent()
-    request = json.loads(Path(request_path).read_text(encoding="utf-8"))
-    Path(request_path).unlink()
-    results = Results(request["results"], request.pop("word"))
-    try:
+    request, results = opened(request_path)
+    with setting_up(results):
         from fdlib.xray.compiled import not_launching, warm_up
 
-        compilations = load_from(request["checks_module"], request["checks_path"]).COMPILES
-    except BaseException as error:
-        results.add("refused", message=f"{type(error).__name__}: {printable(error)}")
-        os._exit(1)
+        compilations = checks_of(request).COMPILES
+        warm_up()
     results.add("ready")
     hold_down(request["memory_limit_mb"])
-    path = Path(request["path"])
-    try:
-        with not_launching():
-            module = load_module(path, request["module_name"], request["source"])
-    except BaseException as error:
-        make_room(causes(error))
-        message, where = explain(error, path)
-        results.add("import failed", message=message, location=where)
-        os._exit(0)
-    warm_up()
-    gpus = [GPUS[name] for name in request["gpus"]]
-    _for_each(gpus, results, lambda gpu, to: _compile(gpu, module, compilations, request, to))
-    results.add("done")
+    with not_launching():
+        module = load_answer(request, results)
+    if module is not None:
+        gpus = [GPUS[name] for name in request["gpus"]]
+        _for_each(gpus, results, lambda gpu, to: _compile(gpu, module, compilations, request, to))
+        results.add("done")
     os._exit(0)
 
 
@@ -107,6 +100,7 @@ def _compile(
     from fdlib.xray.compiled import compiling_for
 
     results.add("begin", gpu=gpu.name)
+    os.makedirs(tempfile.gettempdir(), exist_ok=True)  # the learner's code may have removed it
     capability = gpu.compute_capability
     for compilation in compilations:
         raised: BaseException | None = None
@@ -115,27 +109,51 @@ def _compile(
                 compilation.launch(module)
             except BaseException as error:
                 raised = error
-        done: set[str] = set()
         for launch in launches:
             if launch.error is not None and _is_this_machine(launch.error):
                 results.add("refused", message=printable(launch.error))
                 return
-            if launch.name not in done:
-                row = _row(gpu, launch, compilation, request, printed())
-                results.add("compiled", **row)
-                done.add(launch.name)
-        if not launches:
-            results.add("compiled", **_no_launch(gpu, compilation, raised, Path(request["path"])))
+        for row in _rows(gpu, launches, raised, compilation, request, printed()):
+            results.add("compiled", **row)
     results.add("end", gpu=gpu.name)
 
 
 def _is_this_machine(error: BaseException) -> bool:
     """Whether the compiler itself is what fails here: no ptxas, no place for its cache."""
-    return isinstance(error, OSError) or "Cannot find ptxas" in printable(error)
+    return any(
+        "Cannot find ptxas" in printable(each)
+        or (isinstance(each, OSError) and (each.errno in _MACHINE or "ptxas" in printable(each)))
+        for each in causes(error)
+    )
+
+
+def _rows(
+    gpu: GpuSpec,
+    launches: Sequence[Launch],
+    raised: BaseException | None,
+    compilation: Compilation,
+    request: dict[str, Any],
+    printed: str,
+) -> list[dict[str, Any]]:
+    """A row for each kernel and each error, and one for what ended the launcher between kernels."""
+    rows: list[dict[str, Any]] = []
+    done: set[str] = set()
+    for launch in launches:
+        if launch.error is None and launch.name in done:
+            continue
+        row = _row(gpu, launch, compilation, request, printed)
+        if launch.error is None:
+            done.add(launch.name)
+        if row not in rows:
+            rows.append(row)
+    errors = [launch.error for launch in launches if launch.error is not None]
+    if not any(each in errors for each in causes(raised)) and (raised or not launches):
+        rows.append(_no_launch(gpu, compilation, raised, Path(request["path"])))
+    return rows
 
 
 def _row(
-    gpu: GpuSpec, launch: Any, compilation: Compilation, request: dict[str, Any], printed: str
+    gpu: GpuSpec, launch: Launch, compilation: Compilation, request: dict[str, Any], printed: str
 ) -> dict[str, Any]:
     """The fields of a `Compiled`, with `read`, and `fails` if a warning is as bad as an error."""
     from fdlib.xray.compiled import resources
@@ -155,7 +173,7 @@ def _row(
     if takes.tf32:
         row["warning"] = "\n".join(filter(None, [_TF32, row["warning"]]))
         row |= {"fails": compilation.ieee, "location": float32_dot_line(path, source)}
-        row["read"] = "03: `tl.dot`"
+        row["read"] = DOT
     return row
 
 

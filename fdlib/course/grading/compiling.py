@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from fdlib.course.checks import COMPILES
-from fdlib.course.grading.judge import cut_short, judge, place
+from fdlib.course.grading.judge import cut_short, judge, place, refusal
 from fdlib.course.grading.steps import Run
 from fdlib.course.grading.verdict import CheckResult, Compiled, Verdict
 from fdlib.device import choose_mode
@@ -30,7 +30,6 @@ __all__ = [
 COMPILED_FOR = ("T4", "A100", "L4", "H100", "B200")  # one of each compute capability
 COMPILE_LIMIT_S = 45.0  # for all GPUs; a kernel of the course takes 1 to 2 s for each
 _FIELDS = {field.name for field in fields(Compiled)}
-_WORST = ("failed", "error")
 
 
 def values_environment(kind: str) -> tuple[dict[str, str], tuple[str, ...]]:
@@ -81,28 +80,25 @@ def growing_compiled(verdict: Verdict, events: Iterable[dict[str, Any]]) -> Verd
 
 
 def judge_compiled(verdict: Verdict, source: str, run: Run) -> Verdict:
-    """The verdict on right values, with what compiling said.
-
-    Raises `RuntimeError` if nothing can be compiled here.
-    """
+    """The verdict on right values, with what compiling said, or why nothing can be compiled here."""
     events = run.events
     by_kind = {event["event"]: event for event in events}
     verdict = growing_compiled(verdict, events)
     verdict = replace(verdict, seconds=verdict.seconds + run.ended.seconds)
-    if "refused" in by_kind or "ready" not in by_kind:
-        reason = by_kind.get("refused", {}).get("message") or run.ended.output.strip()[-1000:]
-        raise RuntimeError(f"{verdict.name} cannot be compiled here. {reason}")
+    if reason := refusal(run):  # this machine is the matter, not the answer
+        message = f"Its values are right, but it cannot be compiled here. {reason}"
+        return replace(verdict, state="unfinished", message=message, compiled=())
     if failed := by_kind.get("import failed"):
         message = f"Without the interpreter the file does not load. {failed['message']}"
         return _with_check(verdict, source, "error", message, failed["location"])
+    if crashed := [event["gpu"] for event in events if event["event"] == "crashed"]:
+        message = f"Triton's compiler crashed for: {', '.join(crashed)}."
+        return _with_check(verdict, source, "error", message, "")
     if run.ended.limit == "time" and verdict.compiled:
         return _judge_rows(_with_slow(verdict, events, run), source, events)
     if "done" not in by_kind:
         during = ", ".join(_unfinished(events)) or "no GPU yet"
         return cut_short(verdict, source, run, COMPILES, f", compiling for: {during}.")
-    if crashed := [event["gpu"] for event in events if event["event"] == "crashed"]:
-        message = f"Triton's compiler crashed for: {', '.join(crashed)}."
-        return _with_check(verdict, source, "error", message, "")
     return _judge_rows(verdict, source, events)
 
 
@@ -178,12 +174,12 @@ def judge_gpu(verdict: Verdict, source: str, run: Run) -> Verdict:
         return replace(verdict, notes=(*verdict.notes, note), seconds=seconds)
     name = next(event["gpu"] for event in run.events if event["event"] == "ready")
     result = CheckResult("gpu", f"It runs on the GPU of this machine, {name}.", 0, "passed")
-    wrong = next((check for check in there.checks if check.outcome in _WORST), None)
+    wrong = next(iter(there.failing), None)
     if wrong:
         result = replace(wrong, name="gpu", title=result.title, points=0)
         result = replace(result, message=f"{wrong.title}\n{wrong.message}")
     elif not there.passed:
         result = replace(result, outcome="error", message=there.message, location=there.location)
-    state = there.state if result.outcome in _WORST else verdict.state
+    state = there.state if result.failing else verdict.state
     checks = (*verdict.checks, result)
     return replace(verdict, state=state, checks=checks, seconds=seconds)

@@ -1,6 +1,22 @@
 """What a worker tells the process that started it: JSON lines in a file, each with a word.
 
-The word is new in each run, so that no line that a learner's code writes counts.
+The word is new in each run, so that no line that a learner's code writes counts. The events, in the
+order in which they come, and their fields:
+
+    refused          message                   this machine is the matter; the worker ends
+    ready            mode, gpu                 set up: the learner's clock runs from here
+    import failed    message, location         the learner's file does not load; the worker ends
+    begin            name                      a check begins
+    result           name, and what of a `CheckResult` is known: at its end, and once more if the
+                     cause of a wrong answer is found, after "done"
+    done                                       every check, or every GPU, has had its turn
+
+From `compile_worker.py`, where "ready" has no fields and a GPU takes the place of a check:
+
+    begin, end       gpu                       it is compiled for this GPU
+    compiled         the fields of a `Compiled`, with read, and fails: a warning is as bad as an error
+    refused          message                   also here, if Triton's compiler cannot do its work
+    crashed          gpu                       the copy of the worker for this GPU ended by itself
 """
 
 from __future__ import annotations

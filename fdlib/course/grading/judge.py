@@ -11,14 +11,14 @@ from typing import Any
 from fdlib.course.checks import COMPILES
 from fdlib.course.grading import process
 from fdlib.course.grading.limits import size
-from fdlib.course.grading.loader import location
+from fdlib.course.grading.loader import location, still_empty
 from fdlib.course.grading.printed import marker, split
 from fdlib.course.grading.process import Ended
 from fdlib.course.grading.steps import Run
 from fdlib.course.grading.verdict import CheckResult, State, Verdict
 from fdlib.course.regions import Region, RegionError, left_placeholder, regions
 
-__all__ = ["cut_short", "growing", "judge", "place"]
+__all__ = ["cut_short", "growing", "judge", "place", "refusal"]
 
 Events = list[dict[str, Any]]
 
@@ -51,7 +51,7 @@ def _placed(check: CheckResult, found: list[Region]) -> CheckResult:
     if check.outcome != "error" and (not check.location or check.mistake):
         return check
     for region in found:
-        if check.message == f"The region {region.name!r} is still empty.":
+        if check.message == still_empty(region.name):
             where = left_placeholder(region)
             message = (
                 f"The region {region.name!r}: your code is there, but the placeholder line is "
@@ -77,9 +77,8 @@ def _judge(verdict: Verdict, source: str, run: Run) -> Verdict:
         mode=by_kind.get("ready", {}).get("mode", ""),
         seconds=run.ended.seconds,
     )
-    if "ready" not in by_kind:
-        reason = by_kind.get("refused", {}).get("message") or output.strip()[-1000:]
-        raise RuntimeError(f"{verdict.name} cannot be checked here. {reason or run.trace}")
+    if reason := refusal(run):
+        raise RuntimeError(f"{verdict.name} cannot be checked here. {reason}")
     if failed := by_kind.get("import failed"):
         message, where = failed["message"], failed["location"]
         return replace(verdict, state="does not import", message=message, location=where)
@@ -93,6 +92,22 @@ def _judge(verdict: Verdict, source: str, run: Run) -> Verdict:
     during = by_kind.get("begin", {}).get("name")
     message = f", in the check {during!r}." if during else ", while the file was loaded."
     return cut_short(verdict, source, run, during, message)
+
+
+def refusal(run: Run) -> str:
+    """Why the worker did not come to the learner's file, or could not go on; "" if it could."""
+    by_kind = {event["event"]: event for event in run.events}
+    if refused := by_kind.get("refused"):
+        return refused["message"]
+    if "ready" in by_kind:
+        return ""
+    if run.ended.limit == "set-up":
+        return (
+            f"Importing what the checks need, torch most of all, took more than "
+            f"{process.SETUP_LIMIT_S:g} s: this machine is busy or its disk slow. Try it again."
+        )
+    said = run.ended.trouble or run.ended.output.strip()[-1000:] or run.trace
+    return said or _reason(run.ended)
 
 
 def _filled(check: CheckResult, events: Events, output: dict[str, str]) -> CheckResult:
@@ -146,6 +161,8 @@ def _reason(ended: Ended) -> str:
         )
     if ended.limit == "processes":
         return f"It had more than {process.MOST_PROCESSES} processes running at a time and was ended with them"
+    if ended.trouble:
+        return f"The process that watches over it failed: {ended.trouble}"
     return f"The process ended: {_signal(ended.returncode)}"
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "location",
     "printable",
     "read_source",
+    "still_empty",
 ]
 
 LONGEST_BYTES = 1_000_000  # of a file; the solutions have 8,000
@@ -115,10 +116,15 @@ def _explain(error: BaseException, path: Path) -> tuple[str, str]:
     return _encodable(message), where
 
 
-def printable(error: BaseException) -> str:
+def still_empty(region: str) -> str:
+    """What is said when a placeholder is reached."""
+    return f"The region {region!r} is still empty."
+
+
+def printable(error: BaseException, longest: int = _LONGEST_MESSAGE) -> str:
     """The message of an exception, or its type if it has none, as text that can be printed."""
     try:
-        return _encodable(str(error)) or type(error).__name__
+        return _encodable(str(error)[:longest]) or type(error).__name__
     except BaseException:
         return f"{type(error).__name__}: (its message cannot be shown)"
 
@@ -178,7 +184,7 @@ def _sentence(error: BaseException) -> str:
     if limit := explain_limit(error, text):
         return limit
     if empty := re.fullmatch(r"write: (.+)", text):
-        return f"The region {empty[1]!r} is still empty."
+        return still_empty(empty[1])
     if isinstance(error, SystemExit):
         return f"It called sys.exit({error.code!r})."
     if isinstance(error, TabError):

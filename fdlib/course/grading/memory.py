@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fdlib.course.grading.compare import Mismatch
+from fdlib.course.grading.loader import causes
 from fdlib.course.grading.races import Clash, Races
 from fdlib.xray.observer import Access, Program
 
@@ -49,13 +50,7 @@ class MemoryFault(Mismatch):
 
 def fault_in(error: BaseException | None) -> MemoryFault | None:
     """The `MemoryFault` that an exception stems from: Triton wraps what is raised in a kernel."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        if isinstance(error, MemoryFault):
-            return error
-        seen.add(id(error))
-        error = error.__cause__
-    return None
+    return next((each for each in causes(error) if isinstance(each, MemoryFault)), None)
 
 
 class MemoryWatch:

@@ -18,11 +18,20 @@ from typing import IO, Any
 
 from fdlib.course.grading import supervise
 
-__all__ = ["MOST_MEMORY_MB", "MOST_PROCESSES", "OUTPUT_KEPT_BYTES", "Ended", "Group", "supervised"]
+__all__ = [
+    "MOST_MEMORY_MB",
+    "MOST_PROCESSES",
+    "OUTPUT_KEPT_BYTES",
+    "SETUP_LIMIT_S",
+    "Ended",
+    "Group",
+    "supervised",
+]
 
 OUTPUT_KEPT_BYTES = 16_384
 MOST_MEMORY_MB = 6144  # that all processes of a group hold together
 MOST_PROCESSES = 200  # of a group at a time
+SETUP_LIMIT_S = 120.0  # until `Group.begin`; importing torch from a cold disk takes half a minute
 _WINDOWS = sys.platform == "win32"
 # The limit where less is free. What copies of a process share counts for each: compiling for five
 # GPUs at a time comes to 2 GB.
@@ -37,10 +46,11 @@ class Ended:
     returncode: int  # negative: the signal that ended it
     output: str  # stdout and stderr together, the first 16 KiB
     output_bytes: int  # all that was printed
-    limit: str  # the limit at which it was ended: "time", "memory" or "processes"; "" for none
+    limit: str  # at which it was ended: "set-up", "time", "memory" or "processes"; "" for none
     most_memory_mb: int  # the limit of the memory
     left_behind: bool  # processes that it had started were still there, and were ended
     seconds: float
+    trouble: str = ""  # what the supervisor itself failed with
 
 
 @contextlib.contextmanager
@@ -78,6 +88,8 @@ class Group:
     def __init__(self, folder: Path, supervisor: subprocess.Popen[bytes]) -> None:
         self.folder = folder
         self._supervisor = supervisor
+        self._time_limit_s = 0.0
+        self._deadline = 0.0  # of the supervisor
 
     def run(
         self,
@@ -90,6 +102,7 @@ class Group:
     ) -> Ended:
         """Run the command to its end or to a limit; then nothing that it started is left.
 
+        `time_limit_s` counts from `begin`, which `meanwhile` may call; before, `SETUP_LIMIT_S` holds.
         The output goes through pipes that are always drained: megabytes of it neither block nor
         fill a disk. `meanwhile` is called some ten times a second.
         """
@@ -101,19 +114,19 @@ class Group:
             "command": list(command),
             "cwd": str(cwd),
             "env": dict(env),
+            "setup_limit_s": SETUP_LIMIT_S,
             "time_limit_s": time_limit_s,
             "most_memory_bytes": most_memory_mb * 2**20,
             "most_processes": MOST_PROCESSES,
         }
-        with contextlib.suppress(BrokenPipeError):  # the supervisor itself was killed
-            supervisor.stdin.write(json.dumps(request).encode() + b"\n")
-            supervisor.stdin.flush()
-        deadline = started + time_limit_s + _SUPERVISOR_S
+        self._time_limit_s = time_limit_s
+        self._deadline = started + SETUP_LIMIT_S + _SUPERVISOR_S
+        self._tell(json.dumps(request).encode())
         while answer.is_alive():
             answer.join(timeout=0.1)
             if meanwhile is not None:
                 meanwhile()
-            if time.monotonic() > deadline:
+            if time.monotonic() > self._deadline:
                 supervisor.kill()  # somebody stopped it; the worker ends with it
         drain.join(timeout=1.0)
         return Ended(
@@ -123,6 +136,18 @@ class Group:
             most_memory_mb=most_memory_mb,
             **_answer(bytes(answer.kept)),
         )
+
+    def begin(self) -> None:
+        """Say that the command is set up and begins its work: its time limit starts now."""
+        self._deadline = time.monotonic() + self._time_limit_s + _SUPERVISOR_S
+        self._tell(b"")
+
+    def _tell(self, line: bytes) -> None:
+        stdin = self._supervisor.stdin
+        assert stdin
+        with contextlib.suppress(BrokenPipeError):  # the supervisor itself was killed
+            stdin.write(line + b"\n")
+            stdin.flush()
 
 
 def _most_memory_mb() -> int:
@@ -138,11 +163,13 @@ def _most_memory_mb() -> int:
 def _answer(text: bytes) -> dict[str, Any]:
     try:
         return json.loads(text)
-    except ValueError:  # the supervisor itself was killed, and the worker with it
+    except ValueError:  # the supervisor failed or was killed, and the worker ended with it
+        said = text.decode("utf-8", "replace").strip().splitlines()
         return {
             "returncode": -int(getattr(signal, "SIGKILL", 9)),
             "limit": "",
             "left_behind": False,
+            "trouble": "".join(said[-1:]),  # of a traceback, what was raised
         }
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import secrets
-from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -26,14 +25,14 @@ from fdlib.course.grading.judge import growing, judge
 from fdlib.course.grading.limits import MEMORY_LIMIT_MB
 from fdlib.course.grading.loader import location, read_source
 from fdlib.course.grading.steps import run_step
-from fdlib.course.grading.verdict import CheckResult, Verdict
+from fdlib.course.grading.verdict import CheckResult, OnProgress, Verdict
 from fdlib.course.mistakes import load_mistakes
 from fdlib.course.regions import RegionError, empty_regions, is_not_started, regions
 from fdlib.device import choose_mode
 
-__all__ = ["OnProgress", "check", "new_seed"]
+__all__ = ["check", "new_seed"]
 
-OnProgress = Callable[[Verdict], None]
+Request = dict[str, Any]
 
 
 def new_seed() -> int:
@@ -53,8 +52,9 @@ def check(
     """Check an exercise, by its number or by a file named `exNN_*.py`; the file is only read.
 
     `path` is another file to check by the exercise's checks. `seed` is fresh if not given.
-    `time_limit_s` holds for all checks of the exercise together, and once more for the GPU; compiling
-    gets at most `COMPILE_LIMIT_S`; `memory_limit_mb` is what its code may take (see `limits.py`).
+    `time_limit_s` holds for all checks of the exercise together, once torch is imported, and once
+    more for the GPU; compiling gets at most `COMPILE_LIMIT_S`; `memory_limit_mb` is what its code
+    may take (see `limits.py`).
     `on_progress` gets the verdict so far (its state is "running") each time that more is known.
     Whatever the file does, the answer is a `Verdict`. Raises `ValueError` for an unknown exercise,
     `RuntimeError` if this machine cannot run the checks.
@@ -143,38 +143,50 @@ def _changed(file: Path, source: str) -> tuple[str, ...]:
 
 
 def _run(
-    verdict: Verdict, exercise: Exercise, source: str, request: dict[str, Any], show: OnProgress
+    verdict: Verdict, exercise: Exercise, source: str, request: Request, show: OnProgress
 ) -> Verdict:
+    """The three steps, as far as each lets the next one be taken."""
+    verdict, sees_gpu = _values(verdict, exercise, source, request, show)
+    if not verdict.passed or not load_compilations(exercise):
+        return verdict
+    verdict = _compiled(replace(verdict, state="running"), source, request, show)
+    if not verdict.passed or not sees_gpu or verdict.mode == "gpu" or choose_mode() != "gpu":
+        return verdict
+    show(replace(verdict, state="running"))
+    return _on_gpu(verdict, source, request)
+
+
+def _values(
+    verdict: Verdict, exercise: Exercise, source: str, request: Request, show: OnProgress
+) -> tuple[Verdict, bool]:
+    """(the verdict on the values, whether the worker saw a GPU)."""
     environment, notes = values_environment(exercise.kind)
     verdict = replace(verdict, notes=verdict.notes + notes)
-    values = run_step(
+    run = run_step(
         f"{__package__}.worker",
         request,
         environment,
         lambda events: show(growing(verdict, source, events)),
     )
-    verdict = judge(verdict, source, values)
-    if not verdict.passed or not load_compilations(exercise):
-        return verdict
-    right = replace(verdict, state="running")
-    compile_limit_s = min(request["time_limit_s"], COMPILE_LIMIT_S)
-    verdict = judge_compiled(
-        right,
-        source,
-        run_step(
-            f"{__package__}.compile_worker",
-            {**request, "gpus": COMPILED_FOR, "time_limit_s": compile_limit_s},
-            compile_environment(),
-            lambda events: show(growing_compiled(right, events)),
-        ),
+    sees_gpu = any(event.get("gpu") for event in run.events if event["event"] == "ready")
+    return judge(verdict, source, run), sees_gpu
+
+
+def _compiled(verdict: Verdict, source: str, request: Request, show: OnProgress) -> Verdict:
+    limit_s = min(request["time_limit_s"], COMPILE_LIMIT_S)
+    run = run_step(
+        f"{__package__}.compile_worker",
+        {**request, "gpus": COMPILED_FOR, "time_limit_s": limit_s},
+        compile_environment(),
+        lambda events: show(growing_compiled(verdict, events)),
     )
-    sees_gpu = any(event.get("gpu") for event in values.events if event["event"] == "ready")
-    if not verdict.passed or not sees_gpu or verdict.mode == "gpu" or choose_mode() != "gpu":
-        return verdict
-    show(replace(verdict, state="running"))
-    request |= {"mistakes": [], "solution": ""}  # they are compared under the interpreter
-    there = run_step(f"{__package__}.worker", request, {"TRITON_INTERPRET": "0"})
-    return judge_gpu(verdict, source, there)
+    return judge_compiled(verdict, source, run)
+
+
+def _on_gpu(verdict: Verdict, source: str, request: Request) -> Verdict:
+    unexplained = {"mistakes": [], "solution": ""}  # they are compared under the interpreter
+    run = run_step(f"{__package__}.worker", {**request, **unexplained}, {"TRITON_INTERPRET": "0"})
+    return judge_gpu(verdict, source, run)
 
 
 def _shown(on_progress: OnProgress | None) -> OnProgress:
@@ -186,7 +198,7 @@ def _shown(on_progress: OnProgress | None) -> OnProgress:
     return show
 
 
-def _request(verdict: Verdict, exercise: Exercise, source: str) -> dict[str, Any]:
+def _request(verdict: Verdict, exercise: Exercise, source: str) -> Request:
     spec = importlib.util.find_spec(exercise.checks_module)
     assert spec is not None
     return {

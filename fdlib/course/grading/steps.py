@@ -44,7 +44,8 @@ def run_step(
 ) -> Run:
     """Run `python -m MODULE REQUEST.json`, with `environment` added to this process's own.
 
-    `on_events` gets all events so far, each time that there are more.
+    The request's time limit counts from the worker's "ready". `on_events` gets all events so far,
+    each time that there are more.
     """
     with supervised() as group:
         scratch = group.folder
@@ -55,7 +56,7 @@ def run_step(
         (scratch / "cwd").mkdir()  # an empty folder to work in: nothing there shadows a module
         (scratch / "tmp").mkdir()
         temporary = dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(scratch / "tmp"))
-        watch = _Watch(results, asked["word"], on_events) if on_events else None
+        watch = _Watch(results, asked["word"], group.begin, on_events)
         ended = group.run(
             [sys.executable, "-u", "-m", module, str(scratch / "request.json")],
             cwd=scratch / "cwd",
@@ -63,17 +64,22 @@ def run_step(
             time_limit_s=asked["time_limit_s"] + _GRACE_S,
             meanwhile=watch,
         )
-        if watch:
-            watch()
+        watch()
         return Run(asked, _read(results), _read(trace), ended)
 
 
 class _Watch:
-    """Looks at the results each time that it is called, and passes them on if there are more."""
+    """Looks at the results each time that it is called, and passes them on if there are more.
 
-    def __init__(self, results: Path, word: str, on_events: OnEvents) -> None:
+    `on_ready` is called when the worker is ready for the learner's file.
+    """
+
+    def __init__(
+        self, results: Path, word: str, on_ready: Callable[[], None], on_events: OnEvents | None
+    ) -> None:
         self._results = results
         self._word = word
+        self._on_ready: Callable[[], None] | None = on_ready
         self._on_events = on_events
         self._seen = 0
 
@@ -81,7 +87,12 @@ class _Watch:
         text = _read(self._results)
         if len(text) > self._seen and text.endswith("\n"):
             self._seen = len(text)
-            self._on_events(list(read_events(text, self._word)))
+            events = list(read_events(text, self._word))
+            if self._on_ready and any(event["event"] == "ready" for event in events):
+                self._on_ready()
+                self._on_ready = None
+            if self._on_events:
+                self._on_events(events)
 
 
 def _environment() -> dict[str, str]:

@@ -1,7 +1,8 @@
 """The process between a run and its worker: it ends the worker, all that the worker started, and the scratch folder.
 
 Run as a script with the standard library only: `python -I -S supervise.py FOLDER`. `process.py`
-holds the other end of its standard input: one line of JSON there is the command and its limits.
+holds the other end of its standard input: one line of JSON there is the command and its limits,
+and whatever comes behind it says that the command has begun its work: its time limit starts then.
 How the command ended goes to stderr as one line of JSON; what the command prints goes to stdout.
 When standard input closes, because whoever asked is done, was interrupted or was killed, everything
 is ended and the folder is removed.
@@ -31,6 +32,7 @@ _LINUX = sys.platform.startswith("linux")
 _PR_SET_PDEATHSIG, _PR_SET_CHILD_SUBREAPER = 1, 36  # linux/prctl.h
 _LOOK_EVERY_S = 0.1
 _ending = threading.Lock()
+_begun = threading.Event()
 
 
 def main(folder: str) -> None:
@@ -70,7 +72,7 @@ def main(folder: str) -> None:
 
 def _end_with_stdin(process: subprocess.Popen[bytes], folder: str) -> None:
     while os.read(0, 4096):
-        pass
+        _begun.set()
     with _ending:
         if process.returncode is None:
             _end_all(process)
@@ -79,23 +81,29 @@ def _end_with_stdin(process: subprocess.Popen[bytes], folder: str) -> None:
 
 
 def _wait(process: subprocess.Popen[bytes], request: dict[str, Any]) -> str:
-    """Wait for the end; "time", "memory" or "processes" if that limit was passed first, else ""."""
+    """Wait for the end; the limit that was passed first, else "".
+
+    "set-up" and "time" are those of the time before the work began and since then.
+    """
     ended = threading.Thread(target=process.wait, daemon=True)
     ended.start()
-    deadline = time.monotonic() + request["time_limit_s"]
+    limit, deadline = "set-up", time.monotonic() + request["setup_limit_s"]
     pause_s = _LOOK_EVERY_S
     while (left_s := deadline - time.monotonic()) > 0:
+        if limit == "set-up" and _begun.is_set():
+            limit, deadline = "time", time.monotonic() + request["time_limit_s"]
+            continue
         ended.join(timeout=min(pause_s, left_s))
         if not ended.is_alive():
             return ""
         started = time.monotonic()
-        if _LINUX and (limit := _passed(_descendants(), request)):
+        if _LINUX and (passed := _passed(_descendants(), request)):
             process.send_signal(signal.SIGABRT)  # a worker writes down where it was
             ended.join(timeout=0.2)
-            return limit
+            return passed
         # On a machine with thousands of processes a look takes long: at most a twentieth of the time.
         pause_s = max(_LOOK_EVERY_S, 20 * (time.monotonic() - started))
-    return "time"
+    return limit
 
 
 def _passed(resident_bytes: dict[int, int], request: dict[str, Any]) -> str:
@@ -107,7 +115,7 @@ def _passed(resident_bytes: dict[int, int], request: dict[str, Any]) -> str:
 def _others_run(process: subprocess.Popen[bytes]) -> bool:
     """Whether something that the command started is still there, after the command has ended."""
     if _LINUX:
-        return bool(_descendants())
+        return bool(_running())
     if not _WINDOWS:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, 0)
@@ -123,11 +131,19 @@ def _end_all(process: subprocess.Popen[bytes]) -> None:
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
     deadline = time.monotonic() + 5.0
-    while _LINUX and (running := _descendants()) and time.monotonic() < deadline:
+    while _LINUX and (running := _running()) and time.monotonic() < deadline:
         for each in running:  # a new child of one of them is found in the next round
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(each, signal.SIGKILL)
         time.sleep(0.002)
+
+
+def _running() -> dict[int, int]:
+    """`_descendants`, looked for again where none was seen.
+
+    A process that forks and ends between the two steps of a look hides its child from that look.
+    """
+    return _descendants() or _descendants()
 
 
 def _descendants() -> dict[int, int]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-__all__ = ["CheckResult", "Compiled", "Verdict", "State", "Outcome"]
+__all__ = ["CheckResult", "Compiled", "OnProgress", "Verdict", "State", "Outcome"]
 
 Outcome = Literal["passed", "failed", "error", "not run"]
 State = Literal[
@@ -13,7 +14,7 @@ State = Literal[
     "failed",
     "not started",  # every region is empty; nothing was run
     "not your own",  # somebody else's attention does the work; nothing was run
-    "unfinished",  # some regions are empty, and not every check passed
+    "unfinished",  # not every check passed: regions are empty, or nothing can be compiled here
     "does not import",
     "timed out",
     "crashed",  # the process ended before the last check did
@@ -38,6 +39,11 @@ class CheckResult:
     output: str = ""  # what was printed while it ran
     mistake: str = ""  # name of the known mistake that it equals
     diagnosis: str = ""  # what is known about the cause, in sentences; one a line
+
+    @property
+    def failing(self) -> bool:
+        """Whether it ran and did not pass."""
+        return self.outcome in {"failed", "error"}
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,11 @@ class Verdict:
         """The points of all checks."""
         return sum(check.points for check in self.checks)
 
+    @property
+    def failing(self) -> tuple[CheckResult, ...]:
+        """The checks that ran and did not pass, in order."""
+        return tuple(check for check in self.checks if check.failing)
+
     def result(self, name: str) -> CheckResult:
         """The result of the check with this name; raises `KeyError` if there is none."""
         for check in self.checks:
@@ -117,3 +128,6 @@ class Verdict:
         fields["compiled"] = tuple(Compiled(**compiled) for compiled in data["compiled"])
         fields["empty"], fields["notes"] = tuple(data["empty"]), tuple(data["notes"])
         return cls(**fields)
+
+
+OnProgress = Callable[[Verdict], None]  # gets the verdict as it grows

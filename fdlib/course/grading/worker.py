@@ -9,7 +9,6 @@ then, and each line of the results carries a word from it.
 from __future__ import annotations
 
 import faulthandler
-import json
 import os
 import sys
 import time
@@ -17,17 +16,17 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from fdlib.course.checks import Check, CheckContext, load_from
+from fdlib.course.checks import Check, CheckContext
 from fdlib.course.checks.inputs import bind_oracle
 from fdlib.course.grading.compare import Mismatch
 from fdlib.course.grading.diagnose import Diagnoser, Diagnosis, cause
 from fdlib.course.grading.events import Results
 from fdlib.course.grading.limits import hold_down, make_room
-from fdlib.course.grading.loader import causes, explain, load_module, printable
+from fdlib.course.grading.loader import causes, explain, printable
 from fdlib.course.grading.observe import Sight, look
+from fdlib.course.grading.opening import checks_of, load_answer, opened, setting_up
 from fdlib.course.grading.originals import remember
 from fdlib.course.grading.printed import mark
-from fdlib.course.grading.supervise import end_with_parent
 from fdlib.course.mistakes import Mistake
 from fdlib.versions import bad_pair
 
@@ -41,23 +40,17 @@ _REPLACED = (
 
 def main(request_path: str) -> None:
     """Answer one request, then end the process without waiting for threads or exit handlers."""
-    end_with_parent()
-    request = json.loads(Path(request_path).read_text(encoding="utf-8"))
-    Path(request_path).unlink()
-    results = Results(request["results"], request.pop("word"))
+    request, results = opened(request_path)
     # After a crash or at the limit, the interpreter writes where each thread was.
     with open(request["trace"], "w", encoding="utf-8") as trace:
         faulthandler.enable(trace)
-        faulthandler.dump_traceback_later(request["time_limit_s"], exit=True, file=trace)
-        try:
+        with setting_up(results):
             mode = _prepare(request["kind"])
-            checks = load_from(request["checks_module"], request["checks_path"]).CHECKS
-        except BaseException as error:
-            kind = "" if isinstance(error, RuntimeError) else f"{type(error).__name__}: "
-            results.add("refused", message=kind + printable(error))
-            os._exit(1)
-        diagnoser = Diagnoser(_mistakes(request), request.pop("solution"))
-        results.add("ready", mode=mode, gpu=_gpu(request["kind"], mode))
+            checks = checks_of(request).CHECKS
+            diagnoser = Diagnoser(_mistakes(request), request.pop("solution"))
+            gpu = _gpu(request["kind"], mode)
+        results.add("ready", mode=mode, gpu=gpu)
+        faulthandler.dump_traceback_later(request["time_limit_s"], exit=True, file=trace)
         hold_down(request["memory_limit_mb"], on_gpu=request["kind"] == "triton" and mode == "gpu")
         _grade(request, results, checks, mode, diagnoser)
     os._exit(0)
@@ -116,13 +109,10 @@ def _grade(
 ) -> None:
     path = Path(request["path"])
     replaced = remember()
-    try:
-        module = load_module(path, request["module_name"], request["source"])
-    except BaseException as error:
-        make_room(causes(error))
-        message, where = explain(error, path)
-        results.add("import failed", message=message, location=where)
+    module = load_answer(request, results)
+    if module is None:
         return
+    to_explain: list[tuple[Check, CheckContext, Sight]] = []
     for check in checks:
         results.add("begin", name=check.name)
         mark(request["mark"], check.name)
@@ -142,9 +132,12 @@ def _grade(
             seconds=time.monotonic() - started,
         )
         if outcome == "failed":
+            to_explain.append((check, context, sight))
+    results.add("done")
+    for check, context, sight in to_explain:  # last: if time runs out, no outcome is lost
+        if not replaced():
             found = _diagnosis(diagnoser.explain(check, context, sight))
             results.add("result", name=check.name, **found)
-    results.add("done")
 
 
 def _outcome(sight: Sight, path: Path) -> tuple[str, str, str]:

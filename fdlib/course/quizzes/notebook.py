@@ -9,6 +9,7 @@ from fdlib.course.quizzes import questions
 from fdlib.course.quizzes.answers import pick
 from fdlib.course.quizzes.static import quiz_html
 from fdlib.course.quizzes.text import quiz_text
+from fdlib.course.shell import in_notebook
 
 __all__ = ["quiz"]
 
@@ -27,19 +28,10 @@ def quiz(notebook: Any, *numbers: Any) -> None:
     except ValueError as error:
         print(error)
         return
-    if _kernel():
+    if in_notebook():
         _display(notebook, numbers)
     else:
         print(quiz_text(notebook, numbers))
-
-
-def _kernel() -> bool:
-    """Whether this runs in the kernel of a notebook, and not in a terminal."""
-    if importlib.util.find_spec("IPython") is None:
-        return False
-    from IPython import get_ipython
-
-    return hasattr(get_ipython(), "kernel")
 
 
 def _display(notebook: int, numbers: tuple[int, ...]) -> None:

@@ -28,6 +28,6 @@ def _question(notebook: int, number: int, question: Question) -> str:
         # letters are written out: a viewer may drop the type of a list
         rows = [f"{letter}) {escape(choice.text)}" for letter, choice in shown(question)]
         lines.append("<p>" + "<br>\n".join(rows) + "</p>")
-    code, rest = call(notebook, number, question).split("  ")
+    code, rest = call(notebook, number, question)
     lines.append(f"<p>To answer, run <code>{escape(code)}</code> {escape(rest)}.</p>")
     return "\n".join(lines)

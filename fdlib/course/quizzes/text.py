@@ -9,10 +9,9 @@ from typing import Any
 
 from fdlib.course.quizzes import Number, OneOf, Question, questions, shown, task
 from fdlib.course.quizzes.answers import Judgement, give
+from fdlib.course.reports.document import TEXT_WIDTH
 
 __all__ = ["answer", "call", "question_text", "quiz_text", "run_in_terminal", "words"]
-
-WIDTH = 92
 
 
 def answer(notebook: Any, number: Any, value: Any) -> None:
@@ -29,7 +28,9 @@ def answer(notebook: Any, number: Any, value: Any) -> None:
 
 def words(judgement: Judgement) -> str:
     """The verdict and its reasons, as lines."""
-    return "\n".join([judgement.verdict, *(fill(reason, WIDTH) for reason in judgement.reasons)])
+    return "\n".join(
+        [judgement.verdict, *(fill(reason, TEXT_WIDTH) for reason in judgement.reasons)]
+    )
 
 
 def quiz_text(notebook: int, numbers: tuple[int, ...]) -> str:
@@ -38,28 +39,31 @@ def quiz_text(notebook: int, numbers: tuple[int, ...]) -> str:
     blocks = []
     for number in numbers:
         question = found[number - 1]
-        how = f"Answer with  {call(notebook, number, question)}"
-        blocks.append(f"{question_text(number, question)}\n\n{how}")
+        code, when = call(notebook, number, question)
+        blocks.append(f"{question_text(number, question)}\n\nAnswer with  {code}  {when}")
     start = "from fdlib.course import answer"
     return "\n\n\n".join([*blocks, f"Before the first answer:  {start}"])
 
 
 def question_text(number: int, question: Question) -> str:
     """One question with its choices."""
-    lines = [f"Question {number}. {task(question)}", "", fill(question.text, WIDTH)]
+    lines = [f"Question {number}. {task(question)}", "", fill(question.text, TEXT_WIDTH)]
     if not isinstance(question, Number):
         lines.append("")
         for letter, choice in shown(question):
-            lines.append(fill(f"{letter}) {choice.text}", WIDTH, subsequent_indent="   "))
+            lines.append(fill(f"{letter}) {choice.text}", TEXT_WIDTH, subsequent_indent="   "))
     return "\n".join(lines)
 
 
-def call(notebook: int, number: int, question: Question) -> str:
-    """How to answer this question, with an example that says nothing about the right answer."""
+def call(notebook: int, number: int, question: Question) -> tuple[str, str]:
+    """How to answer this question: code, and words that go on from it.
+
+    The example says nothing about the right answer.
+    """
     if isinstance(question, Number):
-        return f"answer({notebook}, {number}, ...)  and your number in place of the dots"
+        return f"answer({notebook}, {number}, ...)", "and your number in place of the dots"
     example, chosen = ("a", "a") if isinstance(question, OneOf) else ("a b", "a and b")
-    return f'answer({notebook}, {number}, "{example}")  if you choose {chosen}'
+    return f'answer({notebook}, {number}, "{example}")', f"if you choose {chosen}"
 
 
 def run_in_terminal(

@@ -11,11 +11,10 @@ from typing import Any
 
 from fdlib.course.quizzes import ManyOf, Number, OneOf, Question, questions, shown, task
 from fdlib.course.quizzes.answers import Judgement, give
+from fdlib.xray.draw.style import GREEN, VERMILION
 
 __all__ = ["QuestionBox", "quiz_box"]
 
-# Okabe and Ito's bluish green and vermillion: told apart by colour-blind readers, seen on light and dark.
-RIGHT, WRONG = "#009E73", "#D55E00"
 STYLE = """<style>
 .fdlib-quiz, .fdlib-quiz .widget-html-content, .fdlib-quiz label, .fdlib-quiz button,
 .fdlib-quiz input { font-size: var(--jp-content-font-size1, 14px) !important; line-height: 1.5; }
@@ -117,7 +116,7 @@ def _head(number: int, question: Question) -> str:
 
 
 def _feedback(judgement: Judgement) -> str:
-    colour = RIGHT if judgement.right else WRONG
+    colour = GREEN if judgement.right else VERMILION  # both seen on light and dark
     reasons = "".join(f"<p>{escape(reason)}</p>" for reason in judgement.reasons)
     return (
         f'<div role="status" style="border-left: 5px solid {colour}; padding: 2px 0 2px 12px">'

@@ -6,21 +6,16 @@ import re
 
 from fdlib.course.grading.verdict import CheckResult, Verdict
 
-__all__ = ["alike", "failing", "first_alike", "same_in_others"]
+__all__ = ["alike", "first_alike", "same_in_others"]
 
 _NAMED = 3  # of more checks, their number is said; the list has their titles
 
 
-def failing(verdict: Verdict) -> list[CheckResult]:
-    """The checks that ran and did not pass, in order."""
-    return [check for check in verdict.checks if check.outcome in {"failed", "error"}]
-
-
 def alike(verdict: Verdict, check: CheckResult) -> list[CheckResult]:
     """The checks that failed for this one's reason, itself included, in order."""
-    if check.outcome not in {"failed", "error"}:
+    if not check.failing:
         return []
-    return [each for each in failing(verdict) if each == check or _reason(each) == _reason(check)]
+    return [each for each in verdict.failing if each == check or _reason(each) == _reason(check)]
 
 
 def first_alike(verdict: Verdict, check: CheckResult) -> CheckResult:

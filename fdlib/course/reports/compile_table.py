@@ -38,7 +38,9 @@ def _row(gpu: str, compiled: list[Compiled]) -> tuple[str, ...]:
     if len(kernels) > _LONGEST_KERNELS:
         kernels = kernels[: _LONGEST_KERNELS - 3] + "..."
     needs = max(built, key=lambda each: each.shared_bytes, default=None)
-    shared = f"{_kib(needs.shared_bytes)} of {_kib(needs.shared_limit_bytes)} KiB" if needs else "-"
+    shared = "-"  # nothing is known where the compiler did not end
+    if needs and needs.shared_limit_bytes:
+        shared = f"{_kib(needs.shared_bytes)} of {_kib(needs.shared_limit_bytes)} KiB"
     registers = _most(each.registers for each in built)
     spilled = _most(each.spill_bytes for each in built)
     words = {_word(each) for each in compiled}
@@ -68,11 +70,12 @@ def _sentences(compiled: tuple[Compiled, ...], told: str) -> list[Group]:
     groups: list[Group] = []
     for (word, text, location), about in said.items():
         gpus = ", ".join(dict.fromkeys(each.gpu for each in about))
-        kernel = about[0].kernel + (f", {about[0].setting}" if about[0].setting else "")
+        kernel = ", ".join(filter(None, (about[0].kernel, about[0].setting)))
+        who = f"{gpus} ({kernel})" if kernel else gpus
         first, *rest = text.splitlines()
         more = [Line("message", shorten(line)) for line in rest[:10] if not told.startswith(text)]
         if location and not told.startswith(text):
             more.append(Line("where", shorten(location, 200), "Your line:"))
-        head = Line(word, shorten(f"{gpus} ({kernel}): {first}"), word)
+        head = Line(word, shorten(f"{who}: {first}"), word)
         groups.append(Group("check", head, tuple(more)))
     return groups

@@ -7,11 +7,12 @@ to read; what was printed; every check with its state; what the compiler said; w
 from __future__ import annotations
 
 import re
-from pathlib import Path
+import shlex
 
+from fdlib.course.catalogue import EXERCISES, is_own
 from fdlib.course.checks import COMPILES
 from fdlib.course.grading.verdict import CheckResult, Verdict
-from fdlib.course.reports.alike import failing, first_alike, same_in_others
+from fdlib.course.reports.alike import first_alike, same_in_others
 from fdlib.course.reports.compile_table import describe_compiled
 from fdlib.course.reports.document import Block, Group, Line, Role, State, shorten
 from fdlib.course.reports.printed import describe_printed
@@ -31,7 +32,7 @@ _MESSAGE_LINES = 20
 def describe(verdict: Verdict) -> tuple[Block, ...]:
     """What a learner reads after a check."""
     score = f"{verdict.state}, {verdict.points} of {verdict.max_points} points."
-    wrong = failing(verdict)
+    wrong = verdict.failing
     told = verdict.message if wrong and wrong[0].message == verdict.message else ""
     blocks: list[Block] = [Line("heading", f"{_name(verdict)}: {score}"), *_state(verdict, told)]
     printed = describe_printed(verdict, verdict.checks)
@@ -105,17 +106,18 @@ def _first(verdict: Verdict, check: CheckResult) -> Group:
     """The check to repair first."""
     same = same_in_others(verdict, check)
     more = [Line("note", same)] if same else []
-    if any(first_alike(verdict, other) is not check for other in failing(verdict)):
-        more.append(Line("note", "Repair this one first; the others often follow."))
+    if any(first_alike(verdict, other) is not check for other in verdict.failing):
+        left = "Those that are left are told in full then."
+        more.append(Line("note", f"Repair this one first; the others often follow. {left}"))
     blocks = (*_cause(check), *_help(verdict, check), *more)
     return Group("first", _state_line(check), blocks)
 
 
-def _listed(verdict: Verdict, check: CheckResult, told: list[CheckResult]) -> Group:
-    """A check in the list: its cause too, unless that is told already."""
+def _listed(verdict: Verdict, check: CheckResult, told: tuple[CheckResult, ...]) -> Group:
+    """A check in the list: the first line of its cause too, unless that is told already."""
     blocks: list[Line] = []
-    if check in failing(verdict) and check not in told and check is first_alike(verdict, check):
-        blocks = _cause(check, told=verdict.message)
+    if check.failing and check not in told and check is first_alike(verdict, check):
+        blocks = _headline(check, told=verdict.message)
         if same := same_in_others(verdict, check):
             blocks.append(Line("note", same))
     return Group("check", _state_line(check), tuple(blocks))
@@ -134,6 +136,12 @@ def _cause(check: CheckResult, told: str = "") -> list[Line]:
     if not check.message or check.message != told:
         lines += _lines("message", check.message) + _where(check.location)
     return lines
+
+
+def _headline(check: CheckResult, told: str) -> list[Line]:
+    """The first line of the cause, and where it is; not what was `told`."""
+    first = [line for line in _cause(check, told) if line.role != "where"][:1]
+    return first + _where(check.location) * bool(first)
 
 
 def _lines(role: Role, text: str) -> list[Line]:
@@ -161,14 +169,11 @@ def _where_to_read(verdict: Verdict, check: CheckResult | None) -> str:
     return f'notebook {match[1] or verdict.notebook[:2]}, section "{match[2]}"'
 
 
-def _is_own(verdict: Verdict) -> bool:
-    return Path(verdict.path).parent.name == "exercises"
-
-
 def _again(verdict: Verdict) -> list[Line]:
     label, number, seed = "Same inputs again:", verdict.number, verdict.seed
-    if not _is_own(verdict):
-        command = f".venv/bin/pytest -p fdlib.course.pytest_plugin {verdict.path} --seed {seed}"
+    if not is_own(number, verdict.path):
+        path = shlex.quote(verdict.path)
+        command = f".venv/bin/pytest -p fdlib.course.pytest_plugin {path} --seed {seed}"
         return [Line("command", command, label)]
     return [
         Line("command", f".venv/bin/fdlib check {number} --seed {seed}", label),
@@ -190,9 +195,7 @@ def _closing(verdict: Verdict, told: CheckResult | None) -> tuple[Block, ...]:
 
 
 def _next(verdict: Verdict) -> list[Line]:
-    from fdlib.course.catalogue import EXERCISES
-
-    if not _is_own(verdict):
+    if not is_own(verdict.number, verdict.path):
         return []
     solution = f".venv/bin/fdlib solution {verdict.number}"
     lines = [Line("command", solution, "Compare with the worked solution:")]

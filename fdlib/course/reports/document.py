@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
 __all__ = [
     "STATES",
+    "TEXT_WIDTH",
     "Block",
     "Group",
     "Line",
@@ -19,6 +21,7 @@ __all__ = [
     "Role",
     "State",
     "Table",
+    "flatten",
     "shorten",
     "visible",
 ]
@@ -43,6 +46,7 @@ Role = (
 )
 Part = Literal["first", "check", "checks", "printed", "compiled", "closing"]
 _ESCAPE_SEQUENCE = re.compile(r"\x1b(\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(\x07|\x1b\\))")
+TEXT_WIDTH = 92  # characters of a line, where running text is wrapped
 _LONGEST = 600  # characters of a line
 
 
@@ -81,6 +85,25 @@ class Group:
 
 
 Block = Line | Table | Group
+
+
+def flatten(document: Iterable[Block]) -> Iterator[tuple[int, Line | Table | None]]:
+    """The lines and tables in order, each with its depth; None for the gap before each group."""
+    for i, block in enumerate(document):
+        if isinstance(block, Group) and i:
+            yield 0, None
+        yield from _within(block, 0)
+
+
+def _within(block: Block, depth: int) -> Iterator[tuple[int, Line | Table]]:
+    if not isinstance(block, Group):
+        yield depth, block
+        return
+    if block.head:
+        yield depth, block.head
+        depth += 1
+    for inner in block.blocks:
+        yield from _within(inner, depth)
 
 
 def visible(text: str) -> str:

@@ -6,20 +6,20 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from fdlib.course.grading.verdict import Verdict
+from fdlib.course.grading.verdict import OnProgress, Verdict
 from fdlib.course.reports import html, terminal, text
 from fdlib.course.reports.describe import describe, describe_progress
 from fdlib.course.reports.document import Block, Line
+from fdlib.course.shell import in_notebook
 
-__all__ = ["Progress", "follow"]
+__all__ = ["follow"]
 
-Progress = Callable[[Verdict], None]  # gets the verdict as it grows
 _STOPPED = (Line("sentence", "The check was stopped before its end."),)
 
 
-def follow(run: Callable[[Progress], Verdict]) -> Verdict:
+def follow(run: Callable[[OnProgress], Verdict]) -> Verdict:
     """Run a check, show what is known each time it says so, and in the end its verdict."""
-    if _in_notebook():
+    if in_notebook():
         return _in_one_output(run)
     if terminal.is_styled(sys.stdout):
         return _in_terminal(run)
@@ -28,15 +28,7 @@ def follow(run: Callable[[Progress], Verdict]) -> Verdict:
     return verdict
 
 
-def _in_notebook() -> bool:
-    if "IPython" not in sys.modules:
-        return False
-    from IPython import get_ipython
-
-    return getattr(get_ipython(), "kernel", None) is not None
-
-
-def _in_one_output(run: Callable[[Progress], Verdict]) -> Verdict:
+def _in_one_output(run: Callable[[OnProgress], Verdict]) -> Verdict:
     """One output of a cell, which each report replaces."""
     from IPython.display import display
 
@@ -59,7 +51,7 @@ def _in_one_output(run: Callable[[Progress], Verdict]) -> Verdict:
     return verdict
 
 
-def _in_terminal(run: Callable[[Progress], Verdict]) -> Verdict:
+def _in_terminal(run: Callable[[OnProgress], Verdict]) -> Verdict:
     """Lines that are drawn anew while it runs, and give way to the verdict."""
     from rich.live import Live
 

@@ -41,6 +41,6 @@ def _parts(verdict: Verdict, checks: tuple[CheckResult, ...]) -> list[tuple[str,
     inside = sum(len(check.output) for check in verdict.checks)
     loading = verdict.output[: len(verdict.output) - inside]
     parts = [(f'in the check "{check.title}"', check.output) for check in checks]
-    failing = [i for i, check in enumerate(checks) if check.outcome in {"failed", "error"}]
+    failing = [i for i, check in enumerate(checks) if check.failing]
     first = [parts.pop(failing[0])] if failing else []
     return [*first, ("while it was loaded", loading), *parts]

@@ -8,13 +8,18 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any
 
+import fdlib
+from fdlib.course.files import Refused, must_be_writable, write_atomically
 from fdlib.course.grading.verdict import Verdict
 
 __all__ = ["expect_writable", "score_table", "scores", "write_scores"]
 
 
-def score_table(verdicts: Iterable[Verdict]) -> str:
-    """One line per exercise with points, state and seconds, and the sum."""
+def score_table(verdicts: Iterable[Verdict], *, not_graded: Iterable[str] = ()) -> str:
+    """One line per exercise with points, state and seconds, and the sum.
+
+    `not_graded` are the names of exercises that this machine could not check.
+    """
     verdicts = _in_order(verdicts)
     rows: list[tuple[str, str, str, str]] = [
         (v.name, f"{v.points}/{v.max_points}", v.state, f"{v.seconds:.1f}") for v in verdicts
@@ -22,6 +27,7 @@ def score_table(verdicts: Iterable[Verdict]) -> str:
     points = sum(v.points for v in verdicts)
     max_points = sum(v.max_points for v in verdicts)
     seconds = sum(v.seconds for v in verdicts)
+    rows += [(name, "-", "not graded", "-") for name in sorted(not_graded)]
     rows.insert(0, ("exercise", "points", "state", "seconds"))
     rows.append(("total", f"{points}/{max_points}", "", f"{seconds:.1f}"))
     width = [max(len(row[column]) for row in rows) for column in range(4)]
@@ -35,8 +41,6 @@ def scores(
     verdicts: Iterable[Verdict], *, seed: int, not_graded: Mapping[str, str]
 ) -> dict[str, Any]:
     """The same for programs, with each check; `not_graded` says why, by the path of a file."""
-    import fdlib
-
     verdicts = _in_order(verdicts)
     return {
         "fdlib": fdlib.__version__,
@@ -80,15 +84,11 @@ def _exercise(verdict: Verdict) -> dict[str, Any]:
 
 def write_scores(path: Path, data: Mapping[str, Any]) -> None:
     """Write scores as JSON, whole or not at all."""
-    from fdlib.course.files import write_atomically
-
     write_atomically(path, json.dumps(data, indent=2, ensure_ascii=True) + "\n")
 
 
 def expect_writable(path: Path) -> None:
     """Raise `ValueError` unless a file can be written here."""
-    from fdlib.course.files import Refused, must_be_writable
-
     if not path.parent.is_dir():
         raise ValueError(f"the folder {path.parent} is not there; make it first")
     probe = path.with_name(f".{path.name}.probe")

@@ -1,20 +1,15 @@
 """The look of a report in a notebook, light or dark: JupyterLab's colours, or the page's own.
 
-The states' colours are those of Okabe and Ito 2008, "Color Universal Design", which
-`fdlib.xray.draw.style` has too; black on each of them has a contrast of 5 to 1 or more.
+The states' colours are those of the pictures; black on each of them has a contrast of 5 to 1 or more.
 """
 
 from __future__ import annotations
 
+from fdlib.xray.draw.style import GREEN, ORANGE, PURPLE, SKY, VERMILION
+
 __all__ = ["STYLE"]
 
-_STATES = {
-    "ok": "#009E73",
-    "wrong": "#D55E00",
-    "error": "#CC79A7",
-    "warning": "#E69F00",
-    "running": "#56B4E9",
-}
+_STATES = {"ok": GREEN, "wrong": VERMILION, "error": PURPLE, "warning": ORANGE, "running": SKY}
 _BADGES = "\n".join(
     f"& .fdlib-{word} {{ background: {colour}; color: #000; border-color: {colour} }}"
     for word, colour in _STATES.items()
@@ -54,7 +49,7 @@ _RULES = f"""
 }}
 {_BADGES}
 & .fdlib-first {{
-  border: 1px solid var(--fdlib-line); border-left: 5px solid #D55E00; border-radius: 3px;
+  border: 1px solid var(--fdlib-line); border-left: 5px solid {VERMILION}; border-radius: 3px;
   padding: 6px 10px;
 }}
 & .fdlib-mistake {{ font-size: 1.08em; }}

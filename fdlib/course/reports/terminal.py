@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TextIO
 from fdlib.course.grading.verdict import Verdict
 from fdlib.course.reports import text
 from fdlib.course.reports.describe import describe
-from fdlib.course.reports.document import STATES, Block, Group, Line, Table
+from fdlib.course.reports.document import STATES, Block, Line, Table, flatten
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -62,30 +62,21 @@ def console_for(file: TextIO) -> Console:
 
 def styled(document: Iterable[Block]) -> RenderableType:
     """A document for `Console.print`."""
-    from rich.console import Group as Stack
+    from rich.console import Group
+
+    return Group(*(part for depth, block in flatten(document) for part in _parts(block, depth)))
+
+
+def _parts(block: Line | Table | None, depth: int) -> Iterator[RenderableType]:
+    from rich.padding import Padding
     from rich.text import Text
 
-    parts: list[RenderableType] = []
-    for block in document:
-        if isinstance(block, Group) and parts:
-            parts.append(Text(""))
-        parts += _parts(block, 0)
-    return Stack(*parts)
-
-
-def _parts(block: Block, indent: int) -> Iterator[RenderableType]:
-    from rich.padding import Padding
-
-    if isinstance(block, Line):
-        yield Padding(_line(block), (0, 0, 0, indent), expand=False)
-    elif isinstance(block, Table):
-        yield from (Padding(line, (0, 0, 0, indent), expand=False) for line in _table(block))
-    else:
-        if block.head:
-            yield from _parts(block.head, indent)
-            indent += _INDENT
-        for inner in block.blocks:
-            yield from _parts(inner, indent)
+    if block is None:
+        yield Text("")  # a padded one would take no line
+        return
+    parts = _table(block) if isinstance(block, Table) else (_line(block),)
+    for part in parts:
+        yield Padding(part, (0, 0, 0, _INDENT * depth), expand=False)
 
 
 def _line(line: Line) -> RenderableType:

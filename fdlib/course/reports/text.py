@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from fdlib.course.grading.verdict import Verdict
 from fdlib.course.reports.describe import describe, describe_check
-from fdlib.course.reports.document import STATES, Block, Group, Line, Table
+from fdlib.course.reports.document import STATES, Block, Line, Table, flatten
 
 __all__ = ["LABEL_WIDTH", "plain", "render", "render_check", "table_lines"]
 
@@ -27,24 +27,16 @@ def render_check(verdict: Verdict, name: str) -> str:
 def plain(document: Iterable[Block]) -> str:
     """A document as lines of text, with an empty line before each group."""
     lines: list[str] = []
-    for block in document:
-        if isinstance(block, Group) and lines:
-            lines.append("")
-        lines += _lines(block, "")
+    for depth, block in flatten(document):
+        lines += [_INDENT * depth + line for line in _lines(block)]
     return "\n".join(lines)
 
 
-def _lines(block: Block, indent: str) -> Iterator[str]:
-    if isinstance(block, Line):
-        yield indent + _label(block) + block.text
-    elif isinstance(block, Table):
-        yield from (indent + line for line in table_lines(block))
+def _lines(block: Line | Table | None) -> Iterator[str]:
+    if isinstance(block, Table):
+        yield from table_lines(block)
     else:
-        if block.head:
-            yield from _lines(block.head, indent)
-            indent += _INDENT
-        for inner in block.blocks:
-            yield from _lines(inner, indent)
+        yield _label(block) + block.text if block else ""
 
 
 def _label(line: Line) -> str:
