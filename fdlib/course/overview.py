@@ -37,7 +37,8 @@ class _Standing:
 
 
 def status_text() -> str:
-    """The table, the quizzes, and the next step."""
+    """The table, the quizzes, and the next step; `FileNotFoundError` where there is no course."""
+    catalogue.course_root()
     progress = load()
     standings = [_standing(each, progress.exercise(each.number)) for each in catalogue.EXERCISES]
     rows: list[tuple[str, ...]] = [("exercise", "now", "best", "attempts", "hints", "solution")]

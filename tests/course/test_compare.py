@@ -157,6 +157,23 @@ def test_unequal_plain_values_say_how(actual: Any, expected: Any, message: str) 
     assert str(error.value) == f"grid is wrong for batch 1: {message}"
 
 
+@pytest.mark.parametrize(
+    ("actual", "expected"),
+    [
+        (list(range(3_000_000)), [1, 2]),
+        ("x" * 10**7, 3),
+        (dict.fromkeys(range(10**6)), {"a": 1}),
+        (10**5000, "a text"),
+        (torch.zeros(10**6), (8, 2)),
+    ],
+    ids=["list", "text", "dict", "int", "tensor"],
+)
+def test_a_value_of_millions_is_not_written_out(actual: Any, expected: Any) -> None:
+    with pytest.raises(Mismatch) as error:
+        expect_equal(actual, expected, what="grid", case="batch 1")
+    assert len(str(error.value)) < 500
+
+
 def test_a_hint_about_nan_is_given_for_nan_alone() -> None:
     actual = _expected() + 1
     assert "(NaN)" not in _message(actual, _expected(), if_nan=" (NaN)")

@@ -15,7 +15,7 @@ import pytest
 
 from fdlib.course.catalogue import course_root
 from fdlib.course.grading.block_rules import BLOCK_RULES
-from fdlib.course.grading.compile_errors import float32_dot_line, translate
+from fdlib.course.grading.compile_errors import float32_dot_line
 from fdlib.course.grading.compile_rules import FLOW_RULES
 
 from . import broken_kernels
@@ -75,8 +75,6 @@ def test_every_rule_is_met_by_a_real_error_or_a_warning(explained: dict[str, Any
     said = [found["raw"] for found in explained.values()]
     said += ["Logical operators 'and' and 'or' are deprecated for non-scalar tensors"]
     said += [found["message"] for found in explained.values()]
-    met = {translate(each)[0].split("\n")[0][:25] for each in said}
-    met |= {found["message"].split("\n")[0][:25] for found in explained.values()}
     missing = [rule.pattern for rule in RULES if not any(re.search(rule.pattern, s) for s in said)]
     assert missing in ([], [r"op operand #\d+ must be 1-bit signless integer"])  # from stderr
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
+from fdlib.course.checks import Compilation
 from fdlib.course.grading import compile_worker
 from fdlib.course.grading.events import Results, read_events
 from fdlib.gpus import GPUS, GpuSpec
@@ -50,3 +54,57 @@ def test_what_a_gpu_would_refuse_or_run_slowly() -> None:
     slow = compile_worker._warning(T4, 0, 3800)
     assert "3,800 bytes a thread" in slow
     assert "(spills)" in slow
+
+
+def launch(name: str, error: BaseException | None = None) -> SimpleNamespace:
+    return SimpleNamespace(name=name, error=error)
+
+
+@pytest.fixture
+def rows(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """(kernel, error) of each row about these launches, and what the launcher raised."""
+
+    def row(gpu: GpuSpec, launch: Any, *_: Any) -> dict[str, Any]:
+        return {"kernel": launch.name, "error": str(launch.error or "")}
+
+    def rows(*launches: Any, raised: BaseException | None = None) -> list[tuple[str, str]]:
+        request = {"path": "/h/ex91.py", "source": ""}
+        compilation = Compilation("D 64", lambda module: None)
+        found = compile_worker._rows(T4, launches, raised, compilation, request, "")
+        return [(row["kernel"], row["error"]) for row in found]
+
+    monkeypatch.setattr(compile_worker, "_row", row)
+    return rows
+
+
+def test_every_launch_that_does_not_compile_is_told(rows: Any) -> None:
+    assert rows(launch("k"), launch("k")) == [("k", "")]
+    wrong, other = ValueError("with CAUSAL it does not"), ValueError("another")
+    assert rows(launch("k"), launch("k", wrong), raised=wrong) == [("k", ""), ("k", str(wrong))]
+    caught = rows(launch("k", wrong), launch("k", wrong), launch("k", other), launch("k"))
+    assert caught == [("k", str(wrong)), ("k", str(other)), ("k", "")]
+
+
+def test_what_ends_the_launcher_between_two_kernels_is_told(rows: Any) -> None:
+    raised = IndexError("the second one is never launched")
+    assert rows(launch("first"), raised=raised) == [("first", ""), ("", f"IndexError: {raised}")]
+    assert rows(raised=raised) == [("", f"IndexError: {raised}")]
+    assert rows() == [("", "It launched no kernel.")]
+    wrong, wrapped = ValueError("it does not compile"), RuntimeError("no good")
+    wrapped.__cause__ = wrong
+    assert rows(launch("k", wrong), raised=wrapped) == [("k", str(wrong))]
+
+
+@pytest.mark.parametrize(
+    ("error", "so"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device"), True),
+        (PermissionError(errno.EACCES, "Permission denied"), True),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/usr/bin/ptxas"), True),
+        (RuntimeError("Cannot find ptxas"), True),
+        (FileNotFoundError(errno.ENOENT, "No such file", "/tmp/what-the-learner-removed"), False),
+        (RuntimeError("PTXAS error: out of registers"), False),
+    ],
+)
+def test_which_errors_are_the_machines(error: BaseException, so: bool) -> None:
+    assert compile_worker._is_this_machine(error) is so

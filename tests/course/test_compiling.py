@@ -105,21 +105,40 @@ def test_tf32_fails_where_the_exercise_asks_for_float32(tmp_path: Path) -> None:
     assert not any(row.error for row in verdict.compiled)
 
 
+IN_TORCH = """
+
+def combine(out_partial, lse_partial, dtype=torch.float32):
+    out, lse = out_partial[0], lse_partial[0].transpose(1, 2)
+    for part, its in zip(out_partial[1:], lse_partial[1:]):
+        out, lse = merge(out, lse, part, its.transpose(1, 2))
+    return out.to(dtype), lse.transpose(1, 2).contiguous()
+"""
+WAITS = """
+launching = combine
+
+def combine(*arguments):
+    while __import__("os").environ["TRITON_INTERPRET"] == "0":
+        pass
+    return launching(*arguments)
+"""
+REMOVES = """
+
+import shutil, tempfile
+shutil.rmtree(tempfile.gettempdir())
+"""
+
+
 def test_a_launch_while_loading_and_an_answer_without_a_kernel(tmp_path: Path) -> None:
     path = tmp_path / "ex06_lse_combine.py"
     source = solution_path(6).read_text(encoding="utf-8")
     launch = "\n\nprint(combine(torch.zeros(2, 1, 1, 1, 16), torch.zeros(2, 1, 1, 1)))\n"
-    path.write_text(source + launch)
+    path.write_text(source + launch + REMOVES)
     assert check(6, path=path).passed
-    in_torch = (
-        "\n\ndef combine(out_partial, lse_partial, dtype=torch.float32):\n"
-        "    out, lse = fdlib.merge_states(list(out_partial), list(lse_partial))\n"
-        "    return out.to(dtype), lse\n"
-    )
-    path.write_text(source + in_torch)
-    result = check(6, path=path).result(COMPILES)
-    assert result.outcome in {"error", "not run"}  # not run: another check saw it first
-    assert "It launched no kernel." in result.message or result.outcome == "not run"
+    path.write_text(source + IN_TORCH)
+    verdict = check(6, path=path)
+    result = verdict.result(COMPILES)
+    assert (verdict.state, verdict.points, result.outcome) == ("failed", 9, "error")
+    assert result.message == "It launched no kernel."
 
 
 def test_compiling_without_end_stops_at_the_limit(
@@ -134,12 +153,11 @@ def test_compiling_without_end_stops_at_the_limit(
     monkeypatch.setattr(runner, "run_step", hurried)
     path = tmp_path / "ex06_lse_combine.py"
     source = solution_path(6).read_text(encoding="utf-8")
-    wait = '\n\nif __import__("os").environ.get("TRITON_INTERPRET") == "0":\n    while True:\n        pass\n'
-    path.write_text(source + wait)
+    path.write_text(source + WAITS)
     verdict = check(6, path=path)
     assert verdict.state == "timed out"
     assert verdict.result(COMPILES).outcome == "error"
-    assert "still running after 2.5 s, compiling for" in verdict.message
+    assert "still running after 2.5 s, compiling for: T4" in verdict.message
 
 
 def verdict_with(*outcomes: str) -> Verdict:
@@ -166,17 +184,32 @@ def test_a_kernel_that_compiles_slowly_is_right_and_warned_of() -> None:
     assert "had not ended after 60 s" in slow.compiled[1].warning
 
 
-def test_a_crash_of_the_compiler_names_the_gpu() -> None:
-    run = run_of('"ready"', '"crashed", "gpu": "T4"', '"done"')
-    verdict = judge_compiled(verdict_with("passed"), "", run)
-    assert verdict.result(COMPILES).message == "Triton's compiler crashed for: T4."
-    assert verdict.state == "failed"
+def test_a_crash_of_the_compiler_names_the_gpu_also_if_another_one_is_slow() -> None:
+    row = '"compiled", "gpu": "L4", "compute_capability": 89, "kernel": "k"'
+    told = run_of('"ready"', row, '"crashed", "gpu": "T4"')
+    slow = replace(told, ended=replace(told.ended, limit="time"))
+    for run in (told, slow):
+        verdict = judge_compiled(verdict_with("passed"), "", run)
+        assert verdict.result(COMPILES).message == "Triton's compiler crashed for: T4."
+        assert verdict.state == "failed"
 
 
-def test_a_machine_that_cannot_compile_is_not_the_learners_fault() -> None:
-    for run in (run_of('"ready"', '"refused", "message": "no ptxas"'), run_of(output="no ptxas")):
-        with pytest.raises(RuntimeError, match="cannot be compiled here. no ptxas"):
-            judge_compiled(verdict_with("passed"), "", run)
+def test_a_machine_that_cannot_compile_leaves_the_verdict_on_the_values() -> None:
+    values = verdict_with("passed")
+    waiting = replace(values.result(COMPILES), outcome="not run")
+    values = replace(values, state="running", checks=(*values.checks[:-1], waiting))
+    slow = run_of()
+    slow = replace(slow, ended=replace(slow.ended, limit="set-up"))
+    for run, why in (
+        (run_of('"ready"', '"refused", "message": "no ptxas"'), "no ptxas"),
+        (run_of(output="no ptxas"), "no ptxas"),
+        (slow, "Importing what the checks need, torch most of all, took more than 120 s"),
+    ):
+        verdict = judge_compiled(values, "", run)
+        assert (verdict.state, verdict.points, verdict.compiled) == ("unfinished", 3, ())
+        assert verdict.result(COMPILES).outcome == "not run"
+        said = "Its values are right, but it cannot be compiled here. "
+        assert verdict.message.startswith(said + why)
 
 
 def test_a_cache_that_cannot_be_written_is_left_alone(

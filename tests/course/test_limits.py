@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -17,9 +16,7 @@ from fdlib.course.grading.limits import FILE_LIMIT_MB, size
 from fdlib.course.grading.runner import check
 from fdlib.course.grading.verdict import Verdict
 
-from .toy import DIVIDE, Toy, grade, outcomes, posix_only
-
-linux_only = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="rlimits and /proc")
+from .toy import DIVIDE, Toy, grade, linux_only, outcomes, posix_only
 
 
 @pytest.fixture(autouse=True)
@@ -79,7 +76,6 @@ def test_all_processes_together_are_ended_above_the_limit(
         "in the check 'mean'."
     )
     assert verdict.location.startswith("ex91_toy_sum.py:")
-    assert verdict.seconds < 3
 
 
 @linux_only
@@ -87,7 +83,7 @@ def test_too_many_processes_are_ended(toy: Toy, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(process, "MOST_PROCESSES", 30)
     code = "    import os, time\n    for _ in range(6):\n        os.fork()\n    time.sleep(9)\n"
     verdict = grade(toy(divide=code))
-    assert (verdict.state, verdict.seconds < 3) == ("crashed", True)
+    assert verdict.state == "crashed"
     assert verdict.message.startswith("It had more than 30 processes running at a time")
     assert verdict.location == "ex91_toy_sum.py:20: time.sleep(9)"
 
@@ -161,15 +157,18 @@ def test_links_are_removed_and_not_followed(tmp_path: Path) -> None:
 
 
 @posix_only
-@pytest.mark.parametrize("after_s", [0.005, 0.02, 0.06, 0.15, 0.3, 0.6])
+@pytest.mark.parametrize("after_s", [0.005, 0.02, 0.06, 0.15, 0.3, None])
 def test_nothing_is_left_after_a_kill_at_any_moment(
-    toy: Toy, temporary: Path, tmp_path: Path, after_s: float
+    toy: Toy, temporary: Path, tmp_path: Path, after_s: float | None
 ) -> None:
     note = tmp_path / "worker"
     write = f"    import os\n    open({str(note)!r}, 'w').write(str(os.getpid()))\n"
     path = toy(divide=write + DEEP + "    while True: pass\n")
     asker = _asks(path)
-    time.sleep(after_s)
+    if after_s is None:  # while the learner's code runs
+        _eventually(note.exists)
+    else:
+        time.sleep(after_s)
     os.kill(asker, signal.SIGKILL)
     os.waitpid(asker, 0)
     _eventually(lambda: list(temporary.iterdir()) == [] and not _processes_with(str(temporary)))
@@ -187,7 +186,7 @@ def _asks(path: Path) -> int:
 
 
 def _eventually(holds) -> None:
-    deadline = time.monotonic() + 3
+    deadline = time.monotonic() + 20
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.02)

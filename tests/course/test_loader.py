@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fdlib.course.grading.loader import explain, load_module, read_source
+from fdlib.course.grading.loader import explain, load_module, printable, read_source
 
 
 def _explain(tmp_path: Path, source: str) -> tuple[str, str]:
@@ -70,6 +70,10 @@ def test_an_exception_is_explained(tmp_path: Path, source: str, message: str, wh
     assert found_where.startswith(where)
     assert bool(found_where) == bool(where)
     assert "ex91_toy" not in sys.modules or sys.modules.pop("ex91_toy")
+
+
+def test_a_message_of_megabytes_is_cut() -> None:
+    assert printable(ValueError("x" * 10**7)) == "x" * 2000
 
 
 def test_a_text_is_read_as_utf8_with_plain_line_ends(tmp_path: Path) -> None:

@@ -128,6 +128,26 @@ def test_a_file_is_run_once(toy_course: Path) -> None:
     assert count.read_text() == "x"
 
 
+REFUSES = """
+from fdlib.course.grading import runner
+
+def _check(*args, **options):
+    open("count", "a").write("x")
+    raise RuntimeError("There is no torch.")
+
+runner.check = _check
+"""
+
+
+def test_a_machine_that_cannot_check_is_asked_once(toy_course: Path) -> None:
+    solve(toy_course)
+    (toy_course / "conftest.py").write_text(CONFTEST + REFUSES)
+    status, text = run_pytest(toy_course, f"exercises/{TOY_NAME}")
+    assert (status, "3 failed" in text) == (1, True), text
+    assert text.count("\nThere is no torch.\n") == 3
+    assert (toy_course / "count").read_text() == "x"
+
+
 def test_the_file_is_never_imported_byrun_pytest(toy_course: Path) -> None:
     (toy_course / "exercises" / TOY_NAME).write_text("import os\nos._exit(7)\n")
     status, text = run_pytest(toy_course, f"exercises/{TOY_NAME}", "--collect-only", "-q")
@@ -135,10 +155,9 @@ def test_the_file_is_never_imported_byrun_pytest(toy_course: Path) -> None:
 
 
 @pytest.mark.skipif(importlib.util.find_spec("xdist") is None, reason="pytest-xdist")
-@pytest.mark.parametrize("distribution", ["load", "loadgroup"])
-def test_the_table_is_right_with_xdist(toy_course: Path, distribution: str) -> None:
+def test_the_table_is_right_with_xdist(toy_course: Path) -> None:
     solve(toy_course, divide="    return total(values)\n")
-    xdist = ["-p", "xdist", "-n", "2", "--dist", distribution, "--seed", "12"]
+    xdist = ["-p", "xdist", "-n", "2", "--dist", "load", "--seed", "12"]
     xdist += ["--scores", "s.json"]
     status, text = run_pytest(toy_course, "exercises/", "tests/", *xdist)
     assert status == 1

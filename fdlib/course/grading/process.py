@@ -59,18 +59,12 @@ def supervised() -> Iterator[Group]:
 
     `supervise.py` stands between: see there what is found on which platform. It ends the group and
     removes the folder also if this process is killed. SIGTERM and SIGHUP count as an interrupt.
+    Raises `RuntimeError` if this machine starts no process.
     """
     with _signals_interrupt():
         # The supervisor is there before the folder is: at no moment is nobody there to remove it.
         folder = Path(tempfile.gettempdir()) / f"fdlib-{secrets.token_hex(8)}"
-        supervisor = subprocess.Popen(
-            [sys.executable, "-I", "-S", supervise.__file__, str(folder)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            start_new_session=not _WINDOWS,  # Ctrl-C reaches this process alone
-            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
-        )
+        supervisor = _supervisor(folder)
         assert supervisor.stdin
         try:
             folder.mkdir(mode=0o700)
@@ -80,6 +74,20 @@ def supervised() -> Iterator[Group]:
                 supervisor.stdin.close()
             supervisor.wait()
             supervise.remove_folder(str(folder))  # then the folder is still there
+
+
+def _supervisor(folder: Path) -> subprocess.Popen[bytes]:
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-I", "-S", supervise.__file__, str(folder)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=not _WINDOWS,  # Ctrl-C reaches this process alone
+            creationflags=getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+        )
+    except OSError as error:
+        raise RuntimeError(f"No process can be started here. {error}") from error
 
 
 class Group:

@@ -11,7 +11,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from fdlib.course.checks import Check, CheckContext
-from fdlib.course.grading.observe import Sight, compared, enough_for_the_observer, look
+from fdlib.course.grading.observe import Seen, Sight, compared, enough_for_the_observer, look
 from fdlib.device import interpreting
 
 if TYPE_CHECKING:
@@ -34,8 +34,9 @@ def _watched(check: Check) -> Check:
         sight, watch = _look(check, module, context, _shuffled(context.check_seed))
         _raise_if_caught(sight, watch)
         if sight.first_wrong is not None:
-            error = sight.seen[sight.first_wrong].error
-            more = [_undefined(str(error), watch), _order(check, module, context, sight, watch)]
+            wrong = sight.seen[sight.first_wrong]
+            error = wrong.error
+            more = [_undefined(wrong, watch), _order(check, module, context, sight, watch)]
             assert error is not None
             error.args = ("\n".join(filter(None, [str(error), *more])),)
         for seen in sight.seen:
@@ -78,8 +79,10 @@ def _reversed(programs: int) -> range:
     return range(programs)[::-1]
 
 
-def _undefined(message: str, watch: MemoryWatch) -> str:
-    if " is NaN " not in message or not watch.undefined:
+def _undefined(wrong: Seen, watch: MemoryWatch) -> str:
+    if wrong.allowed is None or not watch.undefined:
+        return ""
+    if not (wrong.got.isnan() & wrong.want.isfinite()).any():
         return ""
     return (
         f"A load from {' and from '.join(watch.undefined)} hides lanes with its mask and gives no `other`. "
