@@ -13,6 +13,7 @@ import pytest
 
 from fdlib.course.checks import Compilation
 from fdlib.course.grading import compile_worker
+from fdlib.course.grading.compare import Mismatch
 from fdlib.course.grading.events import Results, read_events
 from fdlib.gpus import GPUS, GpuSpec
 
@@ -90,6 +91,7 @@ def test_what_ends_the_launcher_between_two_kernels_is_told(rows: Any) -> None:
     assert rows(launch("first"), raised=raised) == [("first", ""), ("", f"IndexError: {raised}")]
     assert rows(raised=raised) == [("", f"IndexError: {raised}")]
     assert rows() == [("", "It launched no kernel.")]
+    assert rows(raised=Mismatch("out has the wrong shape.")) == [("", "out has the wrong shape.")]
     wrong, wrapped = ValueError("it does not compile"), RuntimeError("no good")
     wrapped.__cause__ = wrong
     assert rows(launch("k", wrong), raised=wrapped) == [("k", str(wrong))]

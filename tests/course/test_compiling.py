@@ -10,10 +10,9 @@ from pathlib import Path
 import pytest
 
 from fdlib.course.catalogue import EXERCISES, find, solution_path
-from fdlib.course.checks import COMPILES, all_checks, load_checks, load_compilations
+from fdlib.course.checks import COMPILED_FOR, COMPILES, all_checks, load_checks, load_compilations
 from fdlib.course.grading import runner
 from fdlib.course.grading.compiling import (
-    COMPILED_FOR,
     compile_environment,
     judge_compiled,
     judge_gpu,
@@ -105,21 +104,13 @@ def test_tf32_fails_where_the_exercise_asks_for_float32(tmp_path: Path) -> None:
     assert not any(row.error for row in verdict.compiled)
 
 
-IN_TORCH = """
-
-def combine(out_partial, lse_partial, dtype=torch.float32):
-    out, lse = out_partial[0], lse_partial[0].transpose(1, 2)
-    for part, its in zip(out_partial[1:], lse_partial[1:]):
-        out, lse = merge(out, lse, part, its.transpose(1, 2))
-    return out.to(dtype), lse.transpose(1, 2).contiguous()
-"""
-WAITS = """
+WITHOUT_INTERPRETER = """
 launching = combine
 
-def combine(*arguments):
-    while __import__("os").environ["TRITON_INTERPRET"] == "0":
-        pass
-    return launching(*arguments)
+def combine(*args, **kwargs):
+    if __import__("os").environ["TRITON_INTERPRET"] == "0":
+        {}
+    return launching(*args, **kwargs)
 """
 REMOVES = """
 
@@ -134,7 +125,7 @@ def test_a_launch_while_loading_and_an_answer_without_a_kernel(tmp_path: Path) -
     launch = "\n\nprint(combine(torch.zeros(2, 1, 1, 1, 16), torch.zeros(2, 1, 1, 1)))\n"
     path.write_text(source + launch + REMOVES)
     assert check(6, path=path).passed
-    path.write_text(source + IN_TORCH)
+    path.write_text(source + WITHOUT_INTERPRETER.format("return args[:2]"))
     verdict = check(6, path=path)
     result = verdict.result(COMPILES)
     assert (verdict.state, verdict.points, result.outcome) == ("failed", 9, "error")
@@ -153,7 +144,7 @@ def test_compiling_without_end_stops_at_the_limit(
     monkeypatch.setattr(runner, "run_step", hurried)
     path = tmp_path / "ex06_lse_combine.py"
     source = solution_path(6).read_text(encoding="utf-8")
-    path.write_text(source + WAITS)
+    path.write_text(source + WITHOUT_INTERPRETER.format("while True: pass"))
     verdict = check(6, path=path)
     assert verdict.state == "timed out"
     assert verdict.result(COMPILES).outcome == "error"

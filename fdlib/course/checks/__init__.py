@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from fdlib.course.catalogue import Exercise
 
 __all__ = [
+    "COMPILED_FOR",
     "COMPILES",
     "Check",
     "CheckContext",
@@ -48,6 +49,7 @@ __all__ = [
 ]
 
 COMPILES = "compiles"  # name of the check that a Triton exercise has besides its CHECKS
+COMPILED_FOR = ("T4", "A100", "L4", "H100", "B200")  # one of each compute capability
 
 
 @dataclass(frozen=True)
@@ -125,7 +127,7 @@ def all_checks(exercise: Exercise) -> tuple[Check, ...]:
     checks = load_checks(exercise)
     if not load_compilations(exercise):
         return checks
-    title = "It compiles for GPUs from the T4 to the B200."
+    title = f"It compiles for GPUs from the {COMPILED_FOR[0]} to the {COMPILED_FOR[-1]}."
     return validate((*checks, Check(COMPILES, title, 1, _compiled_elsewhere, read=HIDES)))
 
 

@@ -20,6 +20,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from fdlib.course.checks import Compilation
+from fdlib.course.grading.compare import Mismatch
 from fdlib.course.grading.compile_errors import explain_compile_error, float32_dot_line
 from fdlib.course.grading.compile_rules import DOT
 from fdlib.course.grading.events import Results
@@ -213,6 +214,8 @@ def _no_launch(
     gpu: GpuSpec, compilation: Compilation, raised: BaseException | None, path: Path
 ) -> dict[str, Any]:
     message, where = explain(raised, path) if raised else ("It launched no kernel.", "")
+    if isinstance(raised, Mismatch):
+        message = printable(raised)
     row = _head(gpu, compilation, "")
     return row | {"error": message, "location": where, "read": ""}
 

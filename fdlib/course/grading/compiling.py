@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from fdlib.course.checks import COMPILES
+from fdlib.course.checks import COMPILED_FOR, COMPILES
 from fdlib.course.grading.judge import cut_short, judge, place, refusal
 from fdlib.course.grading.steps import Run
 from fdlib.course.grading.verdict import CheckResult, Compiled, Verdict
@@ -19,7 +19,6 @@ from fdlib.versions import bad_pair
 
 __all__ = [
     "COMPILE_LIMIT_S",
-    "COMPILED_FOR",
     "compile_environment",
     "growing_compiled",
     "judge_compiled",
@@ -27,7 +26,6 @@ __all__ = [
     "values_environment",
 ]
 
-COMPILED_FOR = ("T4", "A100", "L4", "H100", "B200")  # one of each compute capability
 COMPILE_LIMIT_S = 45.0  # for all GPUs; a kernel of the course takes 1 to 2 s for each
 _FIELDS = {field.name for field in fields(Compiled)}
 

@@ -103,7 +103,7 @@ def refusal(run: Run) -> str:
         return ""
     if run.ended.limit == "set-up":
         return (
-            f"Importing what the checks need, torch most of all, took more than "
+            "Importing what the checks need, torch most of all, took more than "
             f"{process.SETUP_LIMIT_S:g} s: this machine is busy or its disk slow. Try it again."
         )
     said = run.ended.trouble or run.ended.output.strip()[-1000:] or run.trace

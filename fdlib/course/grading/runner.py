@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from fdlib.course.catalogue import Exercise, exercise_path, find, find_by_path, solution_path
-from fdlib.course.checks import all_checks, load_compilations
+from fdlib.course.checks import COMPILED_FOR, all_checks, load_compilations
 from fdlib.course.grading.compiling import (
     COMPILE_LIMIT_S,
-    COMPILED_FOR,
     compile_environment,
     growing_compiled,
     judge_compiled,
