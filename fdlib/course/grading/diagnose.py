@@ -73,7 +73,7 @@ class Diagnoser:
         if self._mistakes and not self._unknown:
             self._unknown = True
             known = f"It equals none of the {len(self._mistakes)} known mistakes of this exercise."
-            sentences.insert(0, known + " What stands out:" * bool(sentences))
+            sentences.append(known)
         return Diagnosis(tuple(sentences))
 
     def _best(

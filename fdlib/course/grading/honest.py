@@ -49,7 +49,7 @@ def borrowed(source: str, solution: str) -> tuple[str, int] | None:
         given = skeleton(solution) if solution else outside(source)
         allowed = {what for what, _, _ in _uses(ast.parse(given))}
         found = [use for use in _uses(_graded(source)) if use[0] not in allowed]
-    except (SyntaxError, RegionError, ValueError, RecursionError):
+    except (SyntaxError, RegionError, ValueError, RecursionError, MemoryError):
         return None  # said elsewhere, better
     if not found:
         return None

@@ -82,7 +82,9 @@ def load_module(path: Path, name: str, source: str) -> ModuleType:
     Tracebacks, and Triton, which reads a kernel's source, see this text even if the file changes
     meanwhile.
     """
-    linecache.cache[str(path)] = (len(source), None, source.splitlines(keepends=True), str(path))
+    # Lines end at \n alone: str.splitlines would also cut at a form feed or U+2028 in a comment.
+    lines = [line + "\n" for line in source.split("\n")]
+    linecache.cache[str(path)] = (len(source), None, lines, str(path))
     module = ModuleType(name)
     module.__file__ = str(path)
     sys.modules[name] = module

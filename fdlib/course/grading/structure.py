@@ -89,7 +89,8 @@ def _not_finite(seen: Seen, wrong: torch.Tensor) -> str:
             "NaN stands only in rows that see no key: 0 / 0 and (-inf) - (-inf) are NaN. "
             "Such a row needs care of its own."
         )
-    if seen.axes[-1:] == ("dim",) and bool((nan.any(-1) == nan.all(-1)).all()):
+    rows = "position" not in seen.axes and seen.axes[-1:] == ("dim",)
+    if rows and bool((nan.any(-1) == nan.all(-1)).all()):
         return "NaN fills whole rows: one NaN among a row's weights or scores is enough for that."
     return ""
 
@@ -169,6 +170,10 @@ def _row_factor(seen: Seen, wrong: torch.Tensor) -> str:
     if not within.all():
         return ""
     low, high = float(factor.min()), float(factor.max())
+    if low > 0.98 and high < 1.02:
+        return (
+            "The values are nearly right: something is rounded on the way, or an epsilon is added."
+        )
     return (
         f"Each row is right up to a factor of its own ({low:.4g} to {high:.4g}): the weights of a "
         "row keep their proportions, but what they are divided by is wrong."
@@ -211,7 +216,7 @@ def _of_numbers(wrong: list[Seen]) -> list[str]:
             isinstance(x, (int, float)) and not isinstance(x, bool) for x in (seen.got, seen.want)
         )
     ]
-    if not pairs or len(pairs) != len(wrong):
+    if not pairs or len(pairs) != len(wrong) or any(math.isnan(got) for got, _ in pairs):
         return []
     where = "Your value is" if len(pairs) == 1 else f"In all {len(pairs)} wrong cases your value is"
     what = _common(pairs)
