@@ -66,8 +66,10 @@ def call(
 
 
 def compiled(device: int) -> dict[str, list]:
+    caches = {name: kernel.device_caches for name, kernel in KERNELS.items()}
     return {
-        name: list(kernel.device_caches[device][0].values()) for name, kernel in KERNELS.items()
+        name: list(by_device[device][0].values()) if device in by_device else []
+        for name, by_device in caches.items()
     }
 
 
