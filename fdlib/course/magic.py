@@ -62,6 +62,10 @@ def _show(number: int, path: Path, line: str) -> None:
     except OSError as error:
         raise Refused(f"{path} cannot be read ({error.strerror}).") from None
     shell = _shell()
+    if _has_more(shell):
+        raise Refused(
+            "%exercise replaces its whole cell: put it alone in a cell. Nothing was done."
+        )
     shell.set_next_input(f"%%exercise {line}\n{text.rstrip()}", replace=True)
     _came_from[number, _cell(shell)] = text_digest(text)
 
@@ -96,6 +100,12 @@ def _must_be_exercise(number: int, text: str) -> None:
             f'This cell holds no region of exercise {number} ("# >>> write: {names[0]}"), so it was '
             f"not saved. `%exercise {number}` in another cell shows your file."
         )
+    missing = [name for name in names if f"# >>> write: {name}" not in text]
+    if missing:
+        raise Refused(
+            f"This cell was not saved: it lacks the region {missing[0]!r}. `%exercise {number}` in "
+            "another cell shows your file."
+        )
     try:
         size = len(text.encode())
     except UnicodeEncodeError as error:
@@ -120,6 +130,15 @@ def _shell() -> Any:
     from IPython import get_ipython
 
     return get_ipython()
+
+
+def _has_more(shell: Any) -> bool:
+    """Whether the cell that runs holds other lines than the magic, as far as the front end says."""
+    try:
+        code = str(shell.get_parent()["content"]["code"])
+    except (AttributeError, KeyError, TypeError):
+        return False
+    return any(line.strip() and "%exercise" not in line for line in code.splitlines())
 
 
 def _cell(shell: Any) -> str:
