@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,20 +24,31 @@ _SEVERAL: dict[str, Any] = {
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand and return its exit code: 0 well, 1 a failure that was reported, 2 a wrong command line."""
+    _open_closed_streams()
     options = _parser().parse_args(argv)
     try:
         return options.run(options)
     except KeyboardInterrupt:
         print("stopped", file=sys.stderr)
         return 130
-    except (FileNotFoundError, ValueError) as error:
-        print(f"fdlib: {error}", file=sys.stderr)
-        return 2
-    except (RuntimeError, OSError) as error:
+    except (RuntimeError, OSError, ValueError) as error:
         from fdlib.course.files import sentence
 
         print(f"fdlib: {sentence(error)}", file=sys.stderr)
-        return 1
+        return 2 if isinstance(error, (FileNotFoundError, ValueError)) else 1
+
+
+def _open_closed_streams() -> None:
+    """Put nothing in the place of a stream that was closed (`>&-`).
+
+    Python has None there, and the next file to be opened would take its descriptor, so that what
+    another process prints ends up in that file.
+    """
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)  # the lowest that is free: the stream's own
+            os.set_inheritable(null, True)
+            setattr(sys, name, os.fdopen(null, mode, errors="replace"))
 
 
 def _parser() -> argparse.ArgumentParser:

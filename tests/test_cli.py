@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -87,10 +88,47 @@ def test_a_fault_of_the_machine_is_one_sentence(monkeypatch, capsys, argv, funct
     assert capsys.readouterr().err == said
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="a POSIX shell closes them")
+@pytest.mark.parametrize(
+    ("closed", "streams"),
+    [(">&-", "err"), ("2>&-", "out"), ("<&-", "out err"), ("<&- >&- 2>&-", "")],
+)
+def test_a_closed_stream_stands_nobody_in_the_way(tmp_path, closed, streams):
+    """What a worker prints must not end up in a file that took the place of the closed stream."""
+    for folder in ("solutions", "exercises"):
+        (tmp_path / folder).mkdir()
+        source = (course_root() / "solutions/ex04_decode_bottleneck.py").read_bytes()
+        (tmp_path / folder / "ex04_decode_bottleneck.py").write_bytes(b"print('hello')\n" + source)
+    command = f'"{sys.executable}" -m fdlib check 4 --seed 1 {closed}'
+    environment = {**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])}
+    done = subprocess.run(
+        command, shell=True, cwd=tmp_path, env=environment, capture_output=True, text=True
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("passed, 10 of 10" in done.stdout) == ("out" in streams)
+    progress = json.loads((tmp_path / ".fdlib/progress.json").read_text())
+    assert progress["exercises"]["4"]["best"] == 10
+    assert (tmp_path / ".fdlib/lock").read_bytes() == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows keeps the folder")
+@pytest.mark.parametrize("command", ["check", "reset", "hint", "solution", "watch"])
+def test_a_working_directory_that_is_gone(tmp_path, monkeypatch, capsys, command):
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert cli.main([command, "4"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("fdlib: the folder that you are in is not there any more; cd into")
+    assert said.count("\n") == 1
+
+
 @pytest.mark.parametrize("action", [["build"], ["build", "--check"]])
 def test_a_file_in_the_place_of_exercises(tmp_path, monkeypatch, capsys, action):
     for name in ("solutions", "notebooks"):
         (tmp_path / name).mkdir()
+    (tmp_path / "solutions" / "ex04_decode_bottleneck.py").touch()
     (tmp_path / "exercises").write_text("mine")
     monkeypatch.chdir(tmp_path)
     assert cli.main(["exercises", *action]) == 1

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
-from fdlib.course.catalogue import exercise_path, is_own
+from fdlib.course.catalogue import file_of, is_own
 from fdlib.course.files import file_digest, sentence
 from fdlib.course.grading import runner
 from fdlib.course.grading.verdict import OnProgress, Verdict
@@ -23,10 +23,11 @@ def attempt(
     on_progress: OnProgress | None = None,
 ) -> Verdict:
     """Check an exercise as `runner.check` does; a check of the learner's own file is counted."""
+    file = file_of(number, path)
     check = partial(runner.check, number, path=path, seed=seed, on_progress=on_progress)
-    if path is not None and not is_own(number, path):
+    if path is not None and not is_own(number, file):
         return check()
-    digest = file_digest(exercise_path(number))
+    digest = file_digest(file)
     verdict = check()
     record_verdict(verdict, digest)
     return verdict

@@ -15,6 +15,7 @@ __all__ = [
     "find_by_path",
     "course_root",
     "exercise_path",
+    "file_of",
     "is_own",
     "records_folder",
     "solution_path",
@@ -69,7 +70,7 @@ EXERCISES: tuple[Exercise, ...] = (
 def find(number: int) -> Exercise:
     """The exercise with this number; raises `ValueError` if there is none."""
     for exercise in EXERCISES:
-        if exercise.number == number:
+        if exercise.number == number and type(number) is int:  # True equals 1, and 4.0 equals 4
             return exercise
     numbers = ", ".join(str(exercise.number) for exercise in EXERCISES)
     raise ValueError(f"exercise: got {number!r}, takes one of {numbers}")
@@ -86,24 +87,67 @@ def find_by_path(path: Path) -> Exercise:
 def course_root() -> Path:
     """The course's folder: at or above the working directory, else the one fdlib was installed from.
 
-    It has `solutions/`, and `exercises/` or (where they are not made yet) `notebooks/`. Raises
-    `FileNotFoundError` if there is none.
+    It has `solutions/`, and `exercises/` or (where they are not made yet) `notebooks/`, and in one of
+    them a file of the course: other projects have such folders too. Raises `FileNotFoundError` if
+    there is none.
     """
-    here = Path.cwd()
+    here = _here()
     checkout = Path(__file__).resolve().parents[2]
     for folder in (here, *here.parents, checkout):
-        has_one = (folder / "exercises").is_dir() or (folder / "notebooks").is_dir()
-        if has_one and (folder / "solutions").is_dir():
+        if _is_course(folder):
             return folder
     raise FileNotFoundError(
-        f"the course's folder (with solutions/, and exercises/ or notebooks/) is not at or above "
-        f"{here}, nor is it {checkout}; cd into your copy of the course"
+        f"the course's folder (with solutions/{EXERCISES[0].module_name}.py and the others, and "
+        f"exercises/ or notebooks/) is not at or above {here}, nor is it {checkout}; cd into your "
+        "copy of the course"
     )
+
+
+def _here() -> Path:
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        raise FileNotFoundError(
+            "the folder that you are in is not there any more; cd into your copy of the course"
+        ) from None
+
+
+def _is_course(folder: Path) -> bool:
+    beside = (folder / "exercises").is_dir() or (folder / "notebooks").is_dir()
+    if not beside or not (folder / "solutions").is_dir():
+        return False
+    names = [f"solutions/{each.module_name}.py" for each in EXERCISES]
+    names += [f"exercises/{each.module_name}.py" for each in EXERCISES]
+    names += [f"notebooks/{each.notebook}.ipynb" for each in EXERCISES]
+    return any(os.path.lexists(folder / name) for name in names)
 
 
 def exercise_path(number: int) -> Path:
     """The file in which the learner solves this exercise."""
     return course_root() / "exercises" / f"{find(number).module_name}.py"
+
+
+def file_of(number: int, path: str | Path | None) -> Path:
+    """The file to use for an exercise: this one, or without one the learner's own.
+
+    Raises `ValueError` for an unknown exercise, or if the file's name says that it is another's.
+    """
+    find(number)
+    if path is None:
+        return exercise_path(number)
+    if not isinstance(path, (str, os.PathLike)) or not os.fspath(path):
+        raise ValueError(f"path: got {path!r}, takes the name of a file")
+    file = _here() / path
+    try:
+        named = find_by_path(file).number
+    except ValueError:  # any other name may be checked
+        return file
+    if named != number:
+        raise ValueError(
+            f"path: got {file.name}, a file of exercise {named}, for exercise {number}; "
+            f"ask for exercise {named}, or rename the file"
+        )
+    return file
 
 
 def is_own(number: int, path: str | Path) -> bool:

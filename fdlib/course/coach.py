@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import textwrap
 
-from fdlib.course.catalogue import exercise_path, find, solution_path
-from fdlib.course.files import Refused
+from fdlib.course.catalogue import exercise_path, find
+from fdlib.course.files import Refused, read_solution
 from fdlib.course.grading.loader import read_source
 from fdlib.course.hints import LEVELS, load_hints
 from fdlib.course.progress import load, record_hint, record_solution
@@ -28,7 +28,7 @@ def hint_text(number: int, region: str | int | None = None, level: int | None = 
     hints = load_hints(exercise)
     if not hints:
         raise Refused(f"Exercise {number} has no hints; read notebooks/{exercise.notebook}.ipynb.")
-    names = [each.name for each in regions(read_source(solution_path(number)))]
+    names = [each.name for each in regions(read_solution(number))]
     name = _choose(number, names) if region is None else _find(str(region), names)
     last = max(load().exercise(number).hints.get(name, [0]))
     shown = level or min(last + 1, len(LEVELS))
@@ -98,6 +98,7 @@ def solution_text(number: int, *, give_up: bool = False, whole: bool = False) ->
     Raises `Refused` if the exercise has not passed and `give_up` is not set.
     """
     exercise = find(number)
+    source = read_solution(number)
     mine = load().exercise(number)
     if not (mine.passed or mine.solution or give_up):
         raise Refused(
@@ -105,7 +106,6 @@ def solution_text(number: int, *, give_up: bool = False, whole: bool = False) ->
             f"found any more. `fdlib hint {number}` helps with one step. To see it all the same: "
             f"`fdlib solution {number} --give-up`, or solution({number}, give_up=True) in a notebook."
         )
-    source = read_source(solution_path(number))
     record_solution(number)
     title = f"Exercise {number:02}, {exercise.title}: solution"
     if whole:

@@ -21,15 +21,18 @@ from datetime import datetime
 from pathlib import Path
 from typing import IO
 
+from fdlib.course.catalogue import solution_path
 from fdlib.course.grading.loader import read_source
 
 __all__ = [
     "Refused",
     "dated",
     "file_digest",
+    "is_special",
     "keep_copy",
     "locked",
     "must_be_writable",
+    "read_solution",
     "sentence",
     "shown",
     "text_digest",
@@ -39,6 +42,7 @@ __all__ = [
 _LOCK_WAIT_S = 10.0
 _NO_LOCKS_HERE = {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}  # some network file systems
 _OLD_S = 3600.0
+_PIECE_BYTES = 1 << 16
 
 
 class Refused(RuntimeError):
@@ -56,7 +60,7 @@ def shown(path: Path) -> str:
     """A path as it is typed from here: relative if it lies below the working directory."""
     try:
         return str(path.relative_to(Path.cwd()))
-    except ValueError:
+    except (ValueError, FileNotFoundError):  # elsewhere, or the working directory is gone
         return str(path)
 
 
@@ -79,12 +83,19 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     the folder is removed.
     """
     data = content.encode("utf-8") if isinstance(content, str) else content
+    with _replaced(path) as file:
+        file.write(data)
+
+
+@contextlib.contextmanager
+def _replaced(path: Path) -> Iterator[IO[bytes]]:
+    """A file to write to, which takes the place of another once it is complete."""
     _sweep(path.parent)
     own = f"{os.getpid()}.{threading.get_ident()}"
     temporary = path.with_name(f".{path.name}.{own}.fdlib.tmp")
     try:
         with open(temporary, "wb") as file:
-            file.write(data)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         with contextlib.suppress(FileNotFoundError):
@@ -111,6 +122,15 @@ def _is_left(temporary: Path, process: int) -> bool:
     return False
 
 
+def is_special(path: Path) -> bool:
+    """Whether something is there that is neither a file nor a folder: opening a pipe waits forever."""
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 @contextlib.contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold the lock of a folder, which is made if need be; it goes with the process that holds it.
@@ -118,6 +138,9 @@ def locked(folder: Path) -> Iterator[None]:
     Raises `OSError` if the folder cannot be written to, or if the lock is not free for 10 s.
     """
     folder.mkdir(parents=True, exist_ok=True)
+    if is_special(folder / "lock"):
+        reason = "it is a pipe or a device; remove it"
+        raise OSError(errno.EINVAL, reason, str(folder / "lock"))
     with open(folder / "lock", "ab") as file:
         deadline = time.monotonic() + _LOCK_WAIT_S
         while not _take(file):
@@ -160,8 +183,19 @@ def keep_copy(path: Path, folder: Path) -> Path:
     """Copy a file's bytes to a dated name in a folder, and return where; no copy is overwritten."""
     folder.mkdir(parents=True, exist_ok=True)
     copy = dated(folder / path.name)
-    write_atomically(copy, path.read_bytes())
+    with open(path, "rb") as source, _replaced(copy) as target:
+        _copy_data(source, target)
     return copy
+
+
+def _copy_data(source: IO[bytes], target: IO[bytes]) -> None:
+    """Copy piece by piece, and holes as holes: a file may claim more than the disk has room for."""
+    while piece := source.read(_PIECE_BYTES):
+        if piece == bytes(len(piece)):
+            target.seek(len(piece), os.SEEK_CUR)
+        else:
+            target.write(piece)
+    target.truncate()
 
 
 def dated(path: Path) -> Path:
@@ -172,6 +206,20 @@ def dated(path: Path) -> Path:
         for n in itertools.count(1)
     )
     return next(name for name in names if not os.path.lexists(name))
+
+
+def read_solution(number: int) -> str:
+    """The solution of an exercise; raises `Refused` if this copy of the course lacks it."""
+    path = solution_path(number)
+    try:
+        return read_source(path)
+    except FileNotFoundError:
+        raise Refused(
+            f"{path} is missing: this copy of the course is not complete. "
+            "Nothing was done; put it back, as from a fresh copy of the course."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise Refused(f"{path} cannot be read ({sentence(error)}); nothing was done.") from None
 
 
 def must_be_writable(path: Path) -> None:

@@ -15,11 +15,11 @@ from fdlib.course.files import (
     keep_copy,
     locked,
     must_be_writable,
+    read_solution,
     sentence,
     shown,
     write_atomically,
 )
-from fdlib.course.grading.loader import read_source
 
 __all__ = ["keep_own", "replacing", "write_fresh"]
 
@@ -30,16 +30,16 @@ def write_fresh(number: int) -> str:
     Raises `Refused` if that cannot be done, or if what stands there cannot be kept.
     """
     path, solution = exercise_path(number), solution_path(number)
-    text = generate(read_source(solution), solution.name)
+    data = generate(read_solution(number), solution.name).encode()
     lines = [f"{shown(path)} is as it was at the start."]
     with replacing(path):
         if path.exists():
-            if path.read_bytes() == text.encode():
+            if path.stat().st_size == len(data) and path.read_bytes() == data:
                 return f"{shown(path)} is as it was at the start; nothing was changed."
             copy = keep_own(path)
             lines.append(f"What it held is kept in {shown(copy)}. To have it back:")
             lines.append("    " + _copy_command(copy, path))
-        write_atomically(path, text)
+        write_atomically(path, data)
     return "\n".join(lines)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
-from fdlib.course.catalogue import exercise_path, find
+from fdlib.course.catalogue import file_of, find
 from fdlib.course.files import Refused, sentence
 from fdlib.course.grading.loader import explain, load_module, read_source
 from fdlib.course.regions import empty_regions, is_not_started
@@ -27,7 +27,7 @@ def load(number: int, *, path: str | Path | None = None) -> ModuleType:
     Raises `RuntimeError` if it is not there, not started, or does not import.
     """
     exercise = find(number)
-    file = Path(path or exercise_path(number)).absolute()
+    file = file_of(number, path)
     try:
         source = read_source(file)
     except (OSError, ValueError) as error:

@@ -1,7 +1,9 @@
 """`%exercise 5` in a notebook: the file in a cell; running the cell saves and checks it.
 
-There is one truth, the file. A cell that did not come from what the file holds now (it was edited
-elsewhere, or by another cell, or the kernel is a new one) replaces it only after a copy was kept.
+There is one truth, the file. A copy of it is kept before a cell replaces it that does not come from
+what it holds now (it was edited elsewhere, or by another cell), or that takes more out of it than
+code between the marks, and before the first save of a session. A cell that lacks a region is not
+saved: it was cut off.
 """
 
 from __future__ import annotations
@@ -11,15 +13,24 @@ from pathlib import Path
 from typing import Any
 
 from fdlib.course.build import is_as_generated
-from fdlib.course.catalogue import exercise_path, solution_path
-from fdlib.course.files import Refused, must_be_writable, shown, text_digest, write_atomically
+from fdlib.course.catalogue import exercise_path
+from fdlib.course.files import (
+    Refused,
+    must_be_writable,
+    read_solution,
+    shown,
+    text_digest,
+    write_atomically,
+)
 from fdlib.course.fresh import keep_own, replacing
 from fdlib.course.grading.loader import LONGEST_BYTES, read_source
-from fdlib.course.regions import regions
+from fdlib.course.regions import RegionError, empty_regions, outside, regions
+from fdlib.course.shell import ipython
 
 __all__ = ["exercise", "register"]
 
 _came_from: dict[tuple[int, str], str] = {}  # (exercise, cell) -> digest of the file's text
+_saved: set[int] = set()  # exercises that this session has saved
 
 
 def register(shell: Any) -> None:
@@ -54,6 +65,13 @@ def _arguments(line: str) -> tuple[int, int | None]:
 
 
 def _show(number: int, path: Path, line: str) -> None:
+    shell = ipython()
+    code = _code(shell)
+    if code is not None and not re.fullmatch(r"%?exercise\s.*", code):
+        raise Refused(
+            f"Put `%exercise {line}` alone in a cell: your file takes the place of all that the cell "
+            "holds. Nothing was changed."
+        )
     must_be_writable(path)  # running the cell will save it
     try:
         text = _ended(read_source(path))
@@ -61,13 +79,9 @@ def _show(number: int, path: Path, line: str) -> None:
         raise Refused(f"{path} is not there; reset({number}) writes it.") from None
     except OSError as error:
         raise Refused(f"{path} cannot be read ({error.strerror}).") from None
-    shell = _shell()
-    if _has_more(shell):
-        raise Refused(
-            "%exercise replaces its whole cell: put it alone in a cell. Nothing was done."
-        )
-    shell.set_next_input(f"%%exercise {line}\n{text.rstrip()}", replace=True)
-    _came_from[number, _cell(shell)] = text_digest(text)
+    shell.set_next_input(f"%%exercise {line}\n{text.rstrip()}", replace=code is not None)
+    if code is not None:
+        _came_from[number, _cell(shell)] = text_digest(text)
 
 
 def _save(number: int, path: Path, cell: str) -> None:
@@ -77,34 +91,48 @@ def _save(number: int, path: Path, cell: str) -> None:
         raise Refused(
             f"This cell is empty and was not saved. `%exercise {number}` shows your file in a cell."
         )
-    key = (number, _cell(_shell()))
+    key = (number, _cell(ipython()))
     if _present(path) != text:
         _must_be_exercise(number, text)
         with replacing(path):
             present = _present(path) or ""
             known = bool(key[1]) and _came_from.get(key) == text_digest(present)
-            if path.exists() and not known and not is_as_generated(present):
-                print(
-                    f"{shown(path)} held something that this cell does not come from. "
-                    f"It is kept in {shown(keep_own(path))}."
-                )
+            why = _why_kept(number, known, present, text)
+            if why and path.exists() and not is_as_generated(present):
+                print(f"{shown(path)} {why}. It is kept in {shown(keep_own(path))}.")
             write_atomically(path, text)
+        _saved.add(number)
         print(f"Saved to {shown(path)}.")
     _came_from[key] = text_digest(text)
 
 
+def _why_kept(number: int, known: bool, present: str, text: str) -> str:
+    """What the file held that somebody may want back, in words; "" if it is not worth a copy."""
+    if not known:
+        return "held something that this cell does not come from"
+    if _takes_away(present, text):
+        return "held more than code between the marks that this cell has not"
+    return "" if number in _saved else "held your work from before this session"
+
+
+def _takes_away(present: str, text: str) -> bool:
+    """Whether a save changes more than the code of regions, or empties one."""
+    try:
+        if outside(text) != outside(present):
+            return True
+    except RegionError:
+        return True
+    return not set(empty_regions(text)) <= set(empty_regions(present))
+
+
 def _must_be_exercise(number: int, text: str) -> None:
-    names = [region.name for region in regions(read_source(solution_path(number)))]
-    if not any(f"# >>> write: {name}" in text for name in names):
-        raise Refused(
-            f'This cell holds no region of exercise {number} ("# >>> write: {names[0]}"), so it was '
-            f"not saved. `%exercise {number}` in another cell shows your file."
-        )
-    missing = [name for name in names if f"# >>> write: {name}" not in text]
+    names = [region.name for region in regions(read_solution(number))]
+    lines = {line.strip() for line in text.split("\n")}
+    missing = [f'"{mark}"' for name in names if (mark := f"# >>> write: {name}") not in lines]
     if missing:
         raise Refused(
-            f"This cell was not saved: it lacks the region {missing[0]!r}. `%exercise {number}` in "
-            "another cell shows your file."
+            f"This cell was not saved: it lacks {', '.join(missing)} of exercise {number}. "
+            f"Put back what is gone; `%exercise {number}` in another cell shows your file."
         )
     try:
         size = len(text.encode())
@@ -126,19 +154,12 @@ def _ended(text: str) -> str:
     return text.rstrip("\n") + "\n"
 
 
-def _shell() -> Any:
-    from IPython import get_ipython
-
-    return get_ipython()
-
-
-def _has_more(shell: Any) -> bool:
-    """Whether the cell that runs holds other lines than the magic, as far as the front end says."""
+def _code(shell: Any) -> str | None:
+    """The text of the cell that runs; None if the front end does not say, or has no cells."""
     try:
-        code = str(shell.get_parent()["content"]["code"])
+        return str(shell.get_parent()["content"]["code"]).strip()
     except (AttributeError, KeyError, TypeError):
-        return False
-    return any(line.strip() and "%exercise" not in line for line in code.splitlines())
+        return None
 
 
 def _cell(shell: Any) -> str:

@@ -7,6 +7,7 @@ grading goes on and says so once.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -17,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from fdlib.course.catalogue import records_folder
-from fdlib.course.files import dated, locked, write_atomically
+from fdlib.course.files import dated, is_special, locked, write_atomically
 from fdlib.course.grading.verdict import Verdict
+from fdlib.course.hints import LEVELS
 
 __all__ = [
     "ExerciseProgress",
@@ -179,6 +181,8 @@ def _read_or_set_aside(home: Path) -> Progress:
 
 def _read(home: Path) -> Progress:
     """Raises `FileNotFoundError`, or `ValueError` if the file holds no progress."""
+    if is_special(home / "progress.json"):
+        raise ValueError("it is a pipe or a device")
     try:
         data = json.loads((home / "progress.json").read_bytes())
         if data["version"] != _VERSION:
@@ -197,19 +201,36 @@ def _read(home: Path) -> Progress:
 
 
 def _fill(record: Any, data: dict[str, Any]) -> Any:
-    """The record with these values; raises `ValueError` for a value of another type."""
+    """The record with these values; raises `ValueError` for one that no record can have."""
     for name, value in data.items():
-        if type(value) is not type(getattr(record, name)):
+        if not _fits(value, getattr(record, name)):
             raise ValueError(f"{name}: {value!r}")
         setattr(record, name, value)
-    for region, levels in getattr(record, "hints", {}).items():
-        if not isinstance(levels, list) or not set(map(type, levels)) <= {int}:
-            raise ValueError(f"hints of {region!r}: {levels!r}")
+    if isinstance(record, ExerciseProgress):
+        for region, levels in record.hints.items():
+            if not isinstance(levels, list) or not all(_is_level(each) for each in levels):
+                raise ValueError(f"hints of {region!r}: {levels!r}")
+        record.hints = {region: levels for region, levels in record.hints.items() if levels}
+        record.best = min(record.best, record.max_points)  # which another edition may have changed
     return record
+
+
+def _fits(value: Any, default: Any) -> bool:
+    if type(value) is not type(default):
+        return False
+    if isinstance(value, str):
+        return value.isprintable()
+    return not isinstance(value, int) or value >= 0
+
+
+def _is_level(value: Any) -> bool:
+    return type(value) is int and 1 <= value <= len(LEVELS)
 
 
 def _cannot_be_kept(error: OSError) -> None:
     reason = error.strerror or str(error)
+    if error.errno == errno.EINVAL:
+        reason = f"{reason}: {error.filename}"
     _say(f"Progress cannot be kept ({reason}). Grading works all the same.")
 
 

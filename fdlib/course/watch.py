@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 from fdlib.course.attempt import attempt_shown
 from fdlib.course.catalogue import exercise_path
 from fdlib.course.files import shown
+from fdlib.course.grading.loader import LONGEST_BYTES
 
 __all__ = ["saves", "watch"]
 
@@ -29,8 +31,8 @@ def watch(numbers: Sequence[int], *, seed: int | None = None) -> None:
         if path.is_file():
             print(flush=True)
             attempt_shown(paths[path], seed=seed)
-        elif path.is_dir():
-            print(f"\n{shown(path)} is a folder now; waiting for a file.", flush=True)
+        elif path.exists():
+            print(f"\n{shown(path)} is no file now; waiting for one.", flush=True)
         else:
             print(f"\n{shown(path)} is gone; waiting for it to come back.", flush=True)
 
@@ -60,6 +62,11 @@ def _at_rest(path: Path, sleep: Callable[[float], None]) -> str:
 def _state(path: Path) -> _State:
     try:
         found = path.stat()
-        return found.st_mtime_ns, found.st_size, hashlib.sha256(path.read_bytes()).hexdigest()
+        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+            return _GONE
+        known = (found.st_mtime_ns, found.st_size)
+        if found.st_size > LONGEST_BYTES:  # it is not checked; to read it each time takes long
+            return *known, str(known)
+        return *known, hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError:
         return _GONE

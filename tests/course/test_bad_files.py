@@ -75,7 +75,7 @@ def test_the_magic_keeps_what_it_cannot_read(
 ) -> None:
     content, message = CHANGED[case]
     monkeypatch.setattr(magic, "_came_from", {})
-    monkeypatch.setattr(magic, "_shell", lambda: None)
+    monkeypatch.setattr(magic, "ipython", lambda: None)
     exercise_path(91).write_bytes(content)
     exercise("91")
     assert message in capsys.readouterr().out
@@ -123,7 +123,7 @@ def test_no_file(
     assert check_says in said
     assert run(capsys, "hint", "91")[0] == 0
     assert run(capsys, "status")[0] == 0
-    monkeypatch.setattr(magic, "_shell", lambda: None)
+    monkeypatch.setattr(magic, "ipython", lambda: None)
     exercise("91")
     assert (reset_says or "is not there; reset(91) writes it.") in capsys.readouterr().out
     code, said = run(capsys, "reset", "91")
@@ -135,7 +135,7 @@ def test_no_file(
 
 
 def test_a_read_only_file_is_checked_and_not_replaced(course: Path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(magic, "_shell", lambda: None)
+    monkeypatch.setattr(magic, "ipython", lambda: None)
     exercise_path(91).write_text(SOLUTION)
     exercise_path(91).chmod(0o444)
     assert run(capsys, "check", "91")[0] == 0

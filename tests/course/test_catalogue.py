@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fdlib.course import catalogue
-from fdlib.course.catalogue import EXERCISES, find, find_by_path, is_own
+from fdlib.course.catalogue import EXERCISES, file_of, find, find_by_path, is_own
 
 from .toy import posix_only
 
@@ -26,6 +27,37 @@ def test_an_unknown_number_names_those_there_are() -> None:
         find(12)
 
 
+@pytest.mark.parametrize("number", [True, 4.0, "4", None, [4]])
+def test_what_is_no_number_is_named(number: object) -> None:
+    with pytest.raises(ValueError, match=re.escape(f"got {number!r}, takes one of 1, 2")):
+        find(number)
+
+
+def test_a_file_of_another_exercise_is_named(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert file_of(4, "mine.py") == tmp_path / "mine.py"
+    assert file_of(5, tmp_path / "ex05_anna.py") == tmp_path / "ex05_anna.py"
+    for path in ("ex05_flash_decoding.py", Path("handed_in/ex05_anna.py")):
+        with pytest.raises(
+            ValueError, match=r"got ex05_\w+\.py, a file of exercise 5, for exercise 4"
+        ):
+            file_of(4, path)
+    for nothing in ("", 7, True):
+        with pytest.raises(ValueError, match="takes the name of a file"):
+            file_of(4, nothing)
+
+
+@posix_only
+def test_where_the_working_directory_is_gone(tmp_path: Path, monkeypatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    for ask in (catalogue.course_root, lambda: file_of(4, "mine.py")):
+        with pytest.raises(FileNotFoundError, match="cd into your copy of the course"):
+            ask()
+
+
 def test_a_file_is_matched_by_its_number() -> None:
     assert find_by_path(Path("handed_in/ex05_flash_decoding_anna.py")).number == 5
     with pytest.raises(ValueError, match=r"takes a file named like ex05_flash_decoding\.py"):
@@ -38,7 +70,12 @@ def test_root_is_looked_for_above_the_working_directory(
 ) -> None:
     for name in ("solutions", f"{beside}/deep"):
         (tmp_path / name).mkdir(parents=True)
-    monkeypatch.chdir(tmp_path / beside / "deep")
+    (tmp_path / "solutions/ex02_online_softmax.py").touch()
+    other = tmp_path / beside / "deep"  # another project's folders are none of the course
+    for name in ("exercises", "notebooks", "solutions"):
+        (other / name).mkdir()
+        (other / name / "main.py").touch()
+    monkeypatch.chdir(other)
     assert catalogue.exercise_path(2) == tmp_path / "exercises/ex02_online_softmax.py"
     assert catalogue.solution_path(2) == tmp_path / "solutions/ex02_online_softmax.py"
 

@@ -22,7 +22,7 @@ from fdlib.course.files import (
     write_atomically,
 )
 
-from .toy import posix_only
+from .toy import linux_only, posix_only
 
 
 def test_text_is_written_as_it_stands(tmp_path: Path) -> None:
@@ -79,6 +79,34 @@ def test_no_copy_is_overwritten(tmp_path: Path) -> None:
     assert [copy.read_bytes() for copy in copies] == [b"\xff\xfe1", b"2", b"3"]
     assert len({copy.name for copy in copies}) == 3
     assert all(copy.name.startswith("ex05_flash.20") and copy.suffix == ".py" for copy in copies)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"\0", b"a" + bytes(200_000) + b"b", b"a" * 70_000 + bytes(65_536), bytes(131_072)],
+)
+def test_a_copy_is_the_same_byte_for_byte(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "a.py").write_bytes(content)
+    assert keep_copy(tmp_path / "a.py", tmp_path / "backups").read_bytes() == content
+
+
+@linux_only
+def test_a_hole_is_copied_as_a_hole(tmp_path: Path) -> None:
+    with open(tmp_path / "a.py", "wb") as file:
+        file.write(b"x = 1\n")
+        file.truncate(1 << 26)
+    if (tmp_path / "a.py").stat().st_blocks > 1000:
+        pytest.skip("this file system has no holes")
+    copy = keep_copy(tmp_path / "a.py", tmp_path / "backups")
+    assert copy.stat().st_size == 1 << 26
+    assert copy.stat().st_blocks < 1000
+
+
+@posix_only
+def test_a_lock_that_is_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "lock")
+    with pytest.raises(OSError, match="it is a pipe or a device; remove it"), locked(tmp_path):
+        pass
 
 
 def test_the_lock_is_held_by_one_thread_at_a_time(tmp_path: Path) -> None:
@@ -153,6 +181,15 @@ def test_a_path_is_shown_as_it_is_typed_from_here(tmp_path: Path, monkeypatch) -
     monkeypatch.chdir(tmp_path)
     assert shown(tmp_path / "a" / "b.py") == os.path.join("a", "b.py")
     assert shown(tmp_path.parent) == str(tmp_path.parent)
+
+
+@posix_only
+def test_a_path_is_shown_in_full_where_here_is_gone(tmp_path: Path, monkeypatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert shown(tmp_path / "b.py") == str(tmp_path / "b.py")
 
 
 @pytest.mark.parametrize(

@@ -2,15 +2,17 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from fdlib.course.build import generate
-from fdlib.course.catalogue import exercise_path
+from fdlib.course.catalogue import exercise_path, solution_path
 from fdlib.course.files import Refused
 from fdlib.course.fresh import write_fresh
-from fdlib.course.learner import reset
+from fdlib.course.learner import hint, reset, solution
 
 from .toy import SOLUTION, TOY_NAME, posix_only
 
@@ -71,6 +73,18 @@ def test_it_is_named_in_full_from_elsewhere(course: Path, tmp_path: Path, monkey
     exercise_path(91).write_text("# mine\n")
     monkeypatch.chdir(course / "exercises")
     assert str(course / ".fdlib" / "backups") in write_fresh(91)
+
+
+@pytest.mark.parametrize("act", [reset, hint, partial(solution, give_up=True)])
+def test_a_solution_that_is_missing_is_named(
+    course: Path, capsys: pytest.CaptureFixture[str], act: Callable[[int], None]
+) -> None:
+    solution_path(91).unlink()
+    exercise_path(91).write_text("# mine\n")
+    act(91)
+    said = capsys.readouterr().out
+    assert said.startswith(f"{solution_path(91)} is missing: this copy of the course is not compl")
+    assert exercise_path(91).read_text() == "# mine\n"
 
 
 @pytest.mark.parametrize("failing", [".fdlib", "backups", "exercises"])

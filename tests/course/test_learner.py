@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,6 +62,29 @@ def test_without_a_course_each_refuses_in_a_sentence(
 def test_a_check_of_an_unknown_exercise_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     check(99)
     assert capsys.readouterr().out.startswith("Not done. exercise: got 99, takes one of 1, 2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"number": True}, "Not done. exercise: got True, takes one of 1, 2"),
+        ({"number": 4.0}, "Not done. exercise: got 4.0, takes one of 1, 2"),
+        (
+            {"number": 4, "path": "exercises/ex05_flash_decoding.py"},
+            "Not done. path: got ex05_flash_decoding.py, a file of exercise 5, for exercise 4; ask",
+        ),
+        ({"number": 4, "path": 5}, "Not done. path: got 5, takes the name of a file"),
+    ],
+)
+def test_a_wrong_number_or_file_is_a_sentence(
+    capsys: pytest.CaptureFixture[str], arguments: dict[str, Any], said: str
+) -> None:
+    check(**arguments)
+    out = capsys.readouterr().out
+    assert out.startswith(said)
+    assert out.count("\n") == 1
+    with pytest.raises(ValueError, match="got"):
+        load(**arguments)
 
 
 def test_importing_the_course_imports_no_torch() -> None:

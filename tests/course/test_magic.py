@@ -16,6 +16,7 @@ from .toy import ADD, SOLUTION, TOY_NAME
 
 pytest.importorskip("IPython")
 FRESH = generate(SOLUTION, TOY_NAME)
+CUT = SOLUTION[: SOLUTION.index("    # >>> write: divide")]
 WRONG = SOLUTION.replace(ADD, "        result -= value\n")
 
 
@@ -26,23 +27,27 @@ class Notebook:
         from IPython.core.interactiveshell import InteractiveShell
 
         self.shell = InteractiveShell.instance()
-        self.shell.get_parent = lambda: {"metadata": {"cellId": self.cell}}
+        self.shell.get_parent = lambda: {
+            "metadata": {"cellId": self.cell},
+            "content": {"code": self.code},
+        }
         self.shell.set_next_input = self.set_next_input
         self.cell: str | None = "a"
-        self.text = ""
+        self.text = self.code = ""
 
     def set_next_input(self, text: str, replace: bool = False) -> None:
         assert replace
         self.text = text
 
     def run(self, text: str, cell: str | None = "a") -> None:
-        self.cell = cell
+        self.cell, self.code = cell, text
         assert self.shell.run_cell(text).success
 
 
 @pytest.fixture
 def notebook(course: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Notebook]:
     monkeypatch.setattr(magic, "_came_from", {})
+    monkeypatch.setattr(magic, "_saved", set())
     notebook = Notebook()
     notebook.run("%load_ext fdlib.course")
     yield notebook
@@ -81,6 +86,40 @@ def test_the_seed_travels_into_the_cell(notebook: Notebook) -> None:
     assert notebook.text.startswith("%%exercise 91 --seed=7\n")
 
 
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "x = 1\n%exercise 91",
+        "%exercise 91\nprint(x)",
+        "# my notes\n%exercise 91",
+        "shown = %exercise 91",
+        "for n in [91]:\n    get_ipython().run_line_magic('exercise', '91')",
+    ],
+)
+def test_what_else_the_cell_holds_is_not_replaced(notebook: Notebook, capsys, cell: str) -> None:
+    notebook.run("x = 1")
+    notebook.run(cell)
+    assert notebook.text == ""
+    assert capsys.readouterr().out.startswith("Put `%exercise 91` alone in a cell")
+
+
+@pytest.mark.parametrize("cell", ["\n %exercise 91\n\n", "exercise 91"])
+def test_blank_lines_may_stand_around_it(notebook: Notebook, cell: str) -> None:
+    notebook.run(cell)
+    assert notebook.text.startswith("%%exercise 91\n")
+
+
+def test_where_the_cell_is_not_known_nothing_is_replaced(notebook: Notebook, backups) -> None:
+    shown = []
+    notebook.shell.get_parent = lambda: {"metadata": {"cellId": "a"}}
+    notebook.shell.set_next_input = lambda text, replace=False: shown.append((text, replace))
+    exercise_path(91).write_text(WRONG)
+    notebook.run("%exercise 91")
+    assert shown == [(f"%%exercise 91\n{WRONG.rstrip()}", False)]
+    notebook.run(f"%%exercise 91\n{SOLUTION}")
+    assert backups() == [WRONG]  # this cell never showed it
+
+
 def test_windows_line_ends_are_the_same_text(notebook: Notebook, capsys) -> None:
     exercise_path(91).write_bytes(SOLUTION.replace("\n", "\r\n").encode())
     notebook.run(f"%%exercise 91\n{SOLUTION}")
@@ -116,11 +155,45 @@ def test_a_new_kernel_keeps_what_it_finds(notebook: Notebook, monkeypatch, backu
     assert backups() == [WRONG]
 
 
+def test_the_first_save_of_a_session_keeps_what_was_there(
+    notebook: Notebook, capsys, backups
+) -> None:
+    exercise_path(91).write_text(WRONG)
+    notebook.run("%exercise 91")
+    for i in range(3):
+        notebook.run("%%exercise 91\n" + WRONG.replace("-= value", f"-= {i}"))
+    assert backups() == [WRONG]
+    assert "your work from before this session. It is kept in" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    "cut",
+    [
+        SOLUTION[: SOLUTION.rindex("    return total")],  # within the last region
+        SOLUTION.replace(ADD, '        raise NotImplementedError("write: add the value")\n'),
+        SOLUTION.replace(ADD, ""),
+        SOLUTION.replace("    return result\n", ""),
+        SOLUTION.replace("    # <<<\n", "", 1),
+    ],
+)
+def test_what_a_known_cell_takes_away_is_kept(notebook: Notebook, cut: str, backups) -> None:
+    notebook.run(f"%%exercise 91\n{SOLUTION}")
+    notebook.run(f"%%exercise 91\n{cut}")
+    assert exercise_path(91).read_text().strip() == cut.strip()
+    assert backups() == [SOLUTION]
+
+
 @pytest.mark.parametrize(
     ("line", "cell", "message"),
     [
         ("91", " \n\n", "This cell is empty and was not saved. `%exercise 91` shows"),
-        ("91", "print(1)\n", 'holds no region of exercise 91 ("# >>> write: add the value")'),
+        ("91", "print(1)\n", '"# >>> write: add the value", "# >>> write: divide" of exercise'),
+        ("91", CUT, 'This cell was not saved: it lacks "# >>> write: divide" of exercise 91.'),
+        (
+            "91",
+            SOLUTION.replace("# >>> write: d", "# >>> write:  d"),
+            'lacks "# >>> write: divide"',
+        ),
         ("91", SOLUTION + "#" * 1_000_001, "longer than 1,000,000 bytes"),
         ("91", SOLUTION + "# \ud800", "it is no UTF-8 text"),
         ("92", SOLUTION, "exercise: got 92, takes one of 91"),

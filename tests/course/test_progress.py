@@ -9,9 +9,13 @@ import pytest
 
 from fdlib.course.attempt import attempt
 from fdlib.course.catalogue import exercise_path, records_folder
+from fdlib.course.coach import hint_text
+from fdlib.course.files import Refused
+from fdlib.course.fresh import write_fresh
+from fdlib.course.overview import status_text
 from fdlib.course.progress import load, record_hint, record_quiz, record_solution
 
-from .toy import ADD, SOLUTION, Toy
+from .toy import ADD, SOLUTION, Toy, posix_only
 
 
 def test_attempts_points_and_the_first_pass(course: Path, capsys: pytest.CaptureFixture) -> None:
@@ -73,6 +77,10 @@ def test_a_solution_after_passing_is_no_giving_up(course: Path) -> None:
         b'{"version": 1, "exercises": {"5": {"nonsense": 3}}, "quizzes": {}}',
         b'{"version": 1, "exercises": {"5": {"hints": {"a": [[]]}}}, "quizzes": {}}',
         b'{"version": 1, "exercises": {"x": {}}, "quizzes": []}',
+        b'{"version": 1, "exercises": {"5": {"hints": {"a": [4]}}}, "quizzes": {}}',
+        b'{"version": 1, "exercises": {"5": {"attempts": -1}}, "quizzes": {}}',
+        b'{"version": 1, "exercises": {"5": {"passed": "\\u001b[2J"}}, "quizzes": {}}',
+        b'{"version": 1, "exercises": {}, "quizzes": {"5": {"a": {"tries": true}}}}',
     ],
 )
 def test_what_cannot_be_read_is_set_aside(course: Path, capsys, content: bytes) -> None:
@@ -94,6 +102,35 @@ def test_a_folder_in_its_place_is_set_aside(course: Path, capsys: pytest.Capture
     record_hint(91, "divide", 1)
     assert load().exercise(91).hints == {"divide": [1]}
     assert "it is a folder" in capsys.readouterr().err
+
+
+def test_a_region_without_levels_and_too_many_points(course: Path) -> None:
+    records_folder().mkdir()
+    mine = {"attempts": 1, "best": 99999999, "max_points": 6, "hints": {"divide": []}}
+    data = {"version": 1, "exercises": {"91": mine}, "quizzes": {}}
+    (records_folder() / "progress.json").write_text(json.dumps(data))
+    assert load().exercise(91).best == 6
+    assert "Hint 1 of 3" in hint_text(91, "divide")
+    assert "6 of 6" in status_text()
+
+
+@posix_only
+def test_a_pipe_is_not_waited_for(course: Path, capsys: pytest.CaptureFixture) -> None:
+    records_folder().mkdir()
+    os.mkfifo(records_folder() / "progress.json")
+    assert load().exercises == {}
+    record_hint(91, "divide", 1)
+    assert load().exercise(91).hints == {"divide": [1]}
+    assert "could not be read (it is a pipe or a device). It is kept" in capsys.readouterr().err
+    (records_folder() / "lock").unlink()
+    os.mkfifo(records_folder() / "lock")
+    assert not record_hint(91, "divide", 2)
+    said = "Progress cannot be kept (it is a pipe or a device; remove it: "
+    assert capsys.readouterr().err.startswith(f"fdlib: {said}")
+    exercise_path(91).write_text("# mine\n")
+    with pytest.raises(Refused, match="lock: it is a pipe or a device; remove it"):
+        write_fresh(91)
+    assert exercise_path(91).read_text() == "# mine\n"
 
 
 def test_a_folder_that_cannot_be_written_to_is_said_once(
@@ -130,6 +167,8 @@ def _answer(root: Path, name: str) -> None:
 
 
 def test_two_at_once_lose_nothing(course: Path) -> None:
+    # a new process knows the real exercises alone, and this is to be their course
+    (course / "solutions" / "ex05_flash_decoding.py").touch()
     context = multiprocessing.get_context("spawn")
     both = [context.Process(target=_answer, args=(course, name)) for name in "ab"]
     for process in both:

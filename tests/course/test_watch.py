@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fdlib.course.catalogue import exercise_path
+from fdlib.course.grading.loader import LONGEST_BYTES
 from fdlib.course.watch import saves, watch
 
 from .toy import SOLUTION, posix_only
@@ -80,6 +81,19 @@ def test_a_deleted_file_is_said_once_and_waited_for(tmp_path: Path) -> None:
     assert seen(path, path.unlink, None, None, None, None, "2", None, None) == ["gone", "2"]
 
 
+@posix_only
+def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    os.mkfifo(path)
+    assert seen(path, None, path.unlink, "2", None, None) == ["2"]
+
+
+def test_a_long_file_is_told_by_its_size(tmp_path: Path) -> None:
+    path = tmp_path / "a.py"
+    path.write_text("#" * (LONGEST_BYTES + 1))
+    assert seen(path, "#" * (LONGEST_BYTES + 2), None, "2", None, None)[1:] == ["2"]
+
+
 def test_what_is_printed(course: Path, capsys: pytest.CaptureFixture, monkeypatch) -> None:
     path = exercise_path(91)
     steps = [SOLUTION, None, path.unlink, None, None, path.mkdir, None, None]
@@ -112,6 +126,7 @@ def test_what_cannot_be_checked_here_does_not_end_it(
 def test_ctrl_c_ends_it_well(tmp_path: Path) -> None:
     for name in ("exercises", "solutions"):
         (tmp_path / name).mkdir()
+    (tmp_path / "solutions" / "ex04_decode_bottleneck.py").touch()
     command = [sys.executable, "-u", "-m", "fdlib", "watch", "4"]
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     process = subprocess.Popen(command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE)

@@ -9,7 +9,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from fdlib.course.catalogue import Exercise, exercise_path, find, find_by_path, solution_path
+from fdlib.course.catalogue import Exercise, file_of, find, find_by_path, solution_path
 from fdlib.course.checks import COMPILED_FOR, all_checks, load_compilations
 from fdlib.course.grading.compiling import (
     COMPILE_LIMIT_S,
@@ -95,10 +95,10 @@ def check(
 def _resolve(number_or_path: int | str | Path, path: str | Path | None) -> tuple[Exercise, Path]:
     if isinstance(number_or_path, str) and number_or_path.isdecimal():
         number_or_path = int(number_or_path)
-    if isinstance(number_or_path, int):
-        exercise = find(number_or_path)
-        return exercise, Path(path or exercise_path(number_or_path)).absolute()
-    return find_by_path(Path(number_or_path)), Path(path or number_or_path).absolute()
+    if isinstance(number_or_path, (str, Path)):
+        exercise = find_by_path(Path(number_or_path))
+        return exercise, file_of(exercise.number, number_or_path if path is None else path)
+    return find(number_or_path), file_of(number_or_path, path)
 
 
 def _missing(exercise: Exercise, file: Path) -> str:
@@ -216,6 +216,6 @@ def _request(verdict: Verdict, exercise: Exercise, source: str) -> Request:
 def _solution(exercise: Exercise) -> str:
     """The solution's text, in which the known mistakes are made; "" where there is none."""
     try:
-        return solution_path(exercise.number).read_text(encoding="utf-8")
+        return read_source(solution_path(exercise.number))
     except (OSError, ValueError):
         return ""

@@ -36,7 +36,7 @@ _INDENT = 4
 
 def show(verdict: Verdict, file: TextIO | None = None) -> None:
     """Print what a learner reads: styled in a terminal that can, else plain text."""
-    file = file or sys.stdout
+    file = file or sys.stdout  # None if it is closed: then `print` prints nothing
     if is_styled(file):
         console_for(file).print(styled(describe(verdict)))
     else:
@@ -45,8 +45,10 @@ def show(verdict: Verdict, file: TextIO | None = None) -> None:
         print(words, file=file, flush=True)
 
 
-def is_styled(file: TextIO) -> bool:
+def is_styled(file: TextIO | None) -> bool:
     """Whether this is a terminal that can style text, whose owner did not ask for none."""
+    if file is None:  # Python has no output if it was closed
+        return False
     if os.environ.get("NO_COLOR") or os.environ.get("TERM", "") in {"dumb", "unknown"}:
         return False
     encoding = (getattr(file, "encoding", None) or "").lower().replace("-", "")
