@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = [
@@ -27,6 +27,7 @@ __all__ = [
     "is_not_started",
     "left_placeholder",
     "outside",
+    "with_bodies",
 ]
 
 STAMP = "# Generated from solutions/"  # begins the last line of a generated file, see build.py
@@ -106,16 +107,25 @@ def skeleton(source: str) -> str:
     text that Python cannot parse.
     """
     functions = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)]
-    lines = source.split("\n")
-    for region in reversed(regions(source)):
-        placeholder = _placeholder(region.name, in_kernel=_in_kernel(region, functions))
-        lines[region.start_line : region.end_line - 1] = [region.indent + placeholder]
-    text = "\n".join(lines)
+
+    def placeholder(region: Region) -> list[str]:
+        in_kernel = _in_kernel(region, functions)
+        return [region.indent + _placeholder(region.name, in_kernel=in_kernel)]
+
+    text = with_bodies(source, placeholder)
     try:
         ast.parse(text)
     except SyntaxError as error:
         raise RegionError(f"line {error.lineno} of the skeleton: {error.msg}") from None
     return text
+
+
+def with_bodies(source: str, body: Callable[[Region], Sequence[str]]) -> str:
+    """The text with the lines of every region replaced by those that `body` gives for it."""
+    lines = source.split("\n")
+    for region in reversed(regions(source)):
+        lines[region.start_line : region.end_line - 1] = body(region)
+    return "\n".join(lines)
 
 
 def _placeholder(name: str, *, in_kernel: bool) -> str:
@@ -196,8 +206,6 @@ def _is_empty(body: list[str]) -> bool:
 
 def outside(source: str) -> str:
     """The text without the bodies of its regions: equal before and after, only they were edited."""
-    lines = source.split("\n")
-    for region in reversed(regions(source)):
-        del lines[region.start_line : region.end_line - 1]
+    lines = with_bodies(source, lambda region: ()).split("\n")
     kept = (line for line in lines if not line.startswith(STAMP))
     return "\n".join(kept).rstrip("\n")

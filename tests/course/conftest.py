@@ -55,6 +55,24 @@ def kernels(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Toy:
 
 
 @pytest.fixture
+def recorded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, str, bool]]:
+    """What answers to a quiz would have written to the learner's progress."""
+    calls: list[tuple[int, str, bool]] = []
+    monkeypatch.setattr(progress, "record_quiz", lambda *call: calls.append(call))
+    return calls
+
+
+@pytest.fixture
+def gone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working directory, which is not there any more."""
+    folder = tmp_path / "gone"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    folder.rmdir()
+    return folder
+
+
+@pytest.fixture
 def course(toy: Toy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A course of the toy exercise alone, not started, with hints; it is the working directory."""
     root = tmp_path / "course"

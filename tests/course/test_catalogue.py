@@ -48,11 +48,8 @@ def test_a_file_of_another_exercise_is_named(tmp_path: Path, monkeypatch) -> Non
 
 
 @posix_only
-def test_where_the_working_directory_is_gone(tmp_path: Path, monkeypatch) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
+@pytest.mark.usefixtures("gone")
+def test_where_the_working_directory_is_gone() -> None:
     for ask in (catalogue.course_root, lambda: file_of(4, "mine.py")):
         with pytest.raises(FileNotFoundError, match="cd into your copy of the course"):
             ask()

@@ -49,7 +49,7 @@ CONTEXT = CheckContext(seed=0, name="mean", mode="interpreter")
 def diagnosed(body: str, known: tuple[Mistake, ...] = KNOWN) -> Diagnosis:
     module = ModuleType("mine")
     exec(f"def mean(x):\n    return {body}", module.__dict__)
-    return Diagnoser(known, SOLUTION).explain(CHECK, CONTEXT, look(CHECK, module, CONTEXT))
+    return Diagnoser(known, SOLUTION).explain(CHECK, CONTEXT, look(CHECK.run, module, CONTEXT))
 
 
 def test_the_mistake_is_named_though_it_is_written_differently() -> None:
@@ -100,7 +100,7 @@ def test_a_changed_solution_loses_its_mistakes_only() -> None:
 def test_the_time_for_diagnosis_is_limited() -> None:
     module: Any = SimpleNamespace(mean=lambda x: x.sum())
     found = Diagnoser(KNOWN, SOLUTION, budget_s=0).explain(
-        CHECK, CONTEXT, look(CHECK, module, CONTEXT)
+        CHECK, CONTEXT, look(CHECK.run, module, CONTEXT)
     )
     assert found.mistake == ""
 
@@ -122,7 +122,7 @@ def test_a_small_error_is_not_taken_for_another_small_error() -> None:
             want = torch.ones(64)
             expect_close(want + off, want, what="out", case="", axes=("dim",))
 
-        return look(Check("small", "Small.", 1, run), ModuleType("m"), CONTEXT)
+        return look(run, ModuleType("m"), CONTEXT)
 
     noise = torch.rand(64, generator=torch.Generator().manual_seed(1)) * 5e-5
     other = torch.rand(64, generator=torch.Generator().manual_seed(2)) * 5e-5

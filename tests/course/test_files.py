@@ -184,11 +184,8 @@ def test_a_path_is_shown_as_it_is_typed_from_here(tmp_path: Path, monkeypatch) -
 
 
 @posix_only
-def test_a_path_is_shown_in_full_where_here_is_gone(tmp_path: Path, monkeypatch) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
+@pytest.mark.usefixtures("gone")
+def test_a_path_is_shown_in_full_where_here_is_gone(tmp_path: Path) -> None:
     assert shown(tmp_path / "b.py") == str(tmp_path / "b.py")
 
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from fdlib.course import answer, progress
+from fdlib.course import answer
 from fdlib.course.quizzes import LETTERS, NOTEBOOKS, ManyOf, Number, OneOf, questions, shown
 from fdlib.course.quizzes.answers import give, judge
 
@@ -21,12 +21,7 @@ each_choice_question = pytest.mark.parametrize(("notebook", "number", "question"
 each_number_question = pytest.mark.parametrize(("notebook", "number", "question"), NUMBERS)
 
 
-@pytest.fixture(autouse=True)
-def recorded(monkeypatch):
-    """What would have been written to the learner's progress."""
-    calls: list[tuple[int, str, bool]] = []
-    monkeypatch.setattr(progress, "record_quiz", lambda *call: calls.append(call))
-    return calls
+pytestmark = pytest.mark.usefixtures("recorded")
 
 
 def right_answer(question):

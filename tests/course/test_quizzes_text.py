@@ -8,16 +8,13 @@ import re
 import pytest
 
 from fdlib.cli import main
-from fdlib.course import progress, quiz
+from fdlib.course import quiz
 from fdlib.course.quizzes import LETTERS, NOTEBOOKS, Number, questions
 from fdlib.course.quizzes.answers import judge
 from fdlib.course.quizzes.static import quiz_html
 from fdlib.course.quizzes.text import quiz_text, run_in_terminal, words
 
-
-@pytest.fixture(autouse=True)
-def unrecorded(monkeypatch):
-    monkeypatch.setattr(progress, "record_quiz", lambda *call: None)
+pytestmark = pytest.mark.usefixtures("recorded")
 
 
 @pytest.mark.parametrize("form", [quiz_text, quiz_html])

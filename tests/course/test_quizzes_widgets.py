@@ -9,7 +9,6 @@ from types import SimpleNamespace
 
 import pytest
 
-from fdlib.course import progress
 from fdlib.course.quizzes import NOTEBOOKS, ManyOf, Number, OneOf, questions, shown
 from fdlib.course.quizzes import notebook as in_notebook
 from fdlib.course.quizzes.answers import judge
@@ -23,11 +22,7 @@ each_question = pytest.mark.parametrize(
 )
 
 
-@pytest.fixture(autouse=True)
-def recorded(monkeypatch):
-    calls: list[tuple[int, str, bool]] = []
-    monkeypatch.setattr(progress, "record_quiz", lambda *call: calls.append(call))
-    return calls
+pytestmark = pytest.mark.usefixtures("recorded")
 
 
 def answers(question):

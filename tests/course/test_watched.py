@@ -83,7 +83,7 @@ def test_other_exceptions_pass_and_later_comparisons_are_reached():
     (each,) = watched(Check("toy", "A toy.", 1, fails))
     with pytest.raises(Mismatch, match="got 1, expected 0"):
         each.run(ModuleType("toy"), CONTEXT)
-    sight = look(each, ModuleType("toy"), CONTEXT)
+    sight = look(each.run, ModuleType("toy"), CONTEXT)
     assert len(sight.seen) == 2 and isinstance(sight.ended, KeyError)
 
 

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from fdlib.course.catalogue import EXERCISES, find, solution_path
-from fdlib.course.regions import regions
+from fdlib.course.regions import regions, with_bodies
 
 HERE = Path(__file__).parent
 
@@ -63,10 +63,6 @@ def _filled(number: int, body: str) -> str:
     """The solution with the regions that stand in `body`."""
     solution = solution_path(number).read_text(encoding="utf-8")
     given = {region.name: region.body for region in regions(body)}
-    lines = solution.split("\n")
-    for region in reversed(regions(solution)):
-        if region.name in given:
-            text = given.pop(region.name).split("\n")
-            lines[region.start_line : region.end_line - 1] = text
+    source = with_bodies(solution, lambda r: given.pop(r.name, r.body).split("\n"))
     assert not given, f"no such region: {list(given)}"
-    return "\n".join(lines)
+    return source

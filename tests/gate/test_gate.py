@@ -20,7 +20,7 @@ from fdlib.course.grading.honest import borrowed
 from fdlib.course.grading.loader import load_module
 from fdlib.course.grading.observe import Sight, look
 from fdlib.course.grading.runner import check
-from fdlib.course.grading.verdict import CheckResult, Verdict
+from fdlib.course.grading.verdict import Verdict
 from fdlib.course.mistakes import Mistake, apply_edits, load_mistakes
 from fdlib.course.regions import skeleton
 from fdlib.device import choose_mode
@@ -52,10 +52,6 @@ def _grade(number: int, text: str, folder: Path) -> Verdict:
     return check(number, path=path, seed=SEED)
 
 
-def _first_failing(verdict: Verdict) -> CheckResult:
-    return next(c for c in verdict.checks if c.outcome in {"failed", "error"})
-
-
 def _solution(exercise: Exercise) -> str:
     return solution_path(exercise.number).read_text(encoding="utf-8")
 
@@ -68,8 +64,8 @@ def _first_failure(number: int, text: str, folder: Path) -> tuple[Check, Sight, 
     diagnoser = Diagnoser(load_mistakes(exercise), _solution(exercise))
     for each in load_checks(exercise):
         context = CheckContext(SEED, each.name, choose_mode())
-        sight = look(each, module, context)
-        if sight.first_wrong is not None or sight.ended is not None:
+        sight = look(each.run, module, context)
+        if not sight.passed:
             return each, sight, diagnoser.explain(each, context, sight)
     return None
 
@@ -108,7 +104,7 @@ def test_the_runner_says_the_same(exercise: Exercise, tmp_path: Path, record: Re
     record("mistakes, by runner", exercise.number, mistake.name, named=True)
     verdict = _grade(exercise.number, apply_edits(_solution(exercise), mistake.edits), tmp_path)
     assert not verdict.passed
-    failing = _first_failing(verdict)
+    failing = verdict.failing[0]
     assert (failing.name, failing.mistake) == (mistake.check, mistake.name)
 
 
@@ -129,7 +125,7 @@ def _rejected(answer: Answer, folder: Path) -> tuple[str, str]:
     failure = _first_failure(answer.number, answer.source, folder)
     if failure is None:  # right values: the compiler or what the runner sees has to reject it
         verdict = check(answer.number, path=answer.write(folder), seed=SEED)
-        return "", "" if verdict.passed else _first_failing(verdict).message
+        return "", "" if verdict.passed else verdict.failing[0].message
     _, sight, diagnosis = failure
     if diagnosis.mistake or diagnosis.sentences:
         return diagnosis.mistake, " ".join(diagnosis.sentences)

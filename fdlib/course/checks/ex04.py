@@ -10,7 +10,7 @@ from typing import Any
 
 from fdlib.course.checks import Check, CheckContext
 from fdlib.course.grading.compare import Mismatch, expect_equal
-from fdlib.course.grading.observe import compared, observing
+from fdlib.course.grading.observe import compared, look, observing
 from fdlib.gpus import GPUS
 from fdlib.plan import flash_attention_programs
 from fdlib.shapes import MODELS, AttentionShape
@@ -42,20 +42,11 @@ def _built_on(
     if sight.first_wrong is not None:
         code = getattr(getattr(module, name), "__code__", None)
         used = [part for part in parts if part in getattr(code, "co_names", ())]
-        wrong = [part for part in used if not _passes(parts[part], module, context)]
+        wrong = [part for part in used if not look(parts[part], module, context).passed]
         uses = f"{name} uses {' and '.join(used)}"
         note = f"\n{uses}; {' and '.join(wrong)} failed above: mend that first." if wrong else ""
     for seen in sight.seen:
         compared(replace(seen, error=seen.error and Mismatch(f"{seen.error}{note}")))
-
-
-def _passes(run: _Run, module: ModuleType, context: CheckContext) -> bool:
-    with observing() as sight:
-        try:
-            run(module, context)
-        except Exception:
-            return False
-    return sight.first_wrong is None
 
 
 def _shapes(context: CheckContext) -> Iterable[AttentionShape]:

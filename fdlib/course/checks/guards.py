@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from fdlib.course.grading.compare import Mismatch, plain_tensor
+from fdlib.course.grading.compare import Mismatch, place, plain_tensor, share
 from fdlib.device import interpreting
 
 if TYPE_CHECKING:
@@ -80,11 +80,10 @@ def expect_written(tensor: Any, *, what: str, case: str, axes: tuple[str, ...]) 
     bits, mark = _bits(plain_tensor(tensor))
     missing = (bits == mark).cpu()
     if missing.any():
-        index = missing.nonzero()[0].tolist()
-        first = ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))
+        first = place(tuple(missing.nonzero()[0].tolist()), axes)
         raise Mismatch(
-            f"{what} was not written everywhere, for {case}: "
-            f"{int(missing.sum())} of {missing.numel()} elements are missing.\nFirst at {first}."
+            f"{what} was not written everywhere, for {case}: {share(missing)} are missing.\n"
+            f"First {first}."
         )
 
 

@@ -16,7 +16,9 @@ __all__ = [
     "tolerance",
     "expect_close",
     "expect_equal",
+    "place",
     "plain_tensor",
+    "share",
     "wrong_elements",
 ]
 
@@ -74,7 +76,7 @@ def expect_close(
     atol = default_atol if atol is None else atol
     got = actual.detach().to("cpu", torch.float64)
     want = expected.detach().to("cpu", torch.float64)
-    allowed = torch.maximum(atol + rtol * want.abs(), _unit_in_the_last_place(want, expected.dtype))
+    allowed = torch.maximum(atol + rtol * want.abs(), _unit_in_the_lastplace(want, expected.dtype))
     wrong = wrong_elements(got, want, allowed)
     message = _difference_of_tensors(wrong, got, want, what, case, axes, if_nan)
     error = Mismatch(message) if message else None
@@ -102,11 +104,11 @@ def _difference_of_tensors(
     for label, place, hint in (("NaN", got.isnan(), if_nan), ("infinite", got.isinf(), "")):
         if (bad := place & wrong & want.isfinite()).any():
             return (
-                f"{what} is {label} where it should not be, for {case}{hint}: {_share(bad)}.\n"
+                f"{what} is {label} where it should not be, for {case}{hint}: {share(bad)}.\n"
                 f"First {_describe(bad, got, want, axes)}."
             )
     lines = [
-        f"{what} is wrong for {case}: {_share(wrong)} differ.",
+        f"{what} is wrong for {case}: {share(wrong)} differ.",
         f"First {_describe(wrong, got, want, axes)}.",
         _largest(wrong, got, want, axes),
     ]
@@ -121,7 +123,7 @@ def plain_tensor(tensor: torch.Tensor) -> torch.Tensor:
         return torch.Tensor.as_subclass(tensor, torch.Tensor)
 
 
-def _unit_in_the_last_place(want: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+def _unit_in_the_lastplace(want: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The distance of neighbouring numbers of a 16-bit dtype at each value; 0 for other dtypes."""
     import torch
 
@@ -149,7 +151,8 @@ def _other_form(actual: Any, expected: torch.Tensor, what: str, case: str) -> st
     return ""
 
 
-def _share(mask: torch.Tensor) -> str:
+def share(mask: torch.Tensor) -> str:
+    """`3 of 8 elements`."""
     return f"{int(mask.sum())} of {mask.numel()} elements"
 
 
@@ -158,7 +161,7 @@ def _describe(
 ) -> str:
     index = tuple(int(i) for i in mask.nonzero()[0])
     got_text, want_text = _numbers(float(got[index]), float(want[index]))
-    return f"{_place(index, axes)}: got {got_text}, expected {want_text}"
+    return f"{place(index, axes)}: got {got_text}, expected {want_text}"
 
 
 def _largest(
@@ -174,7 +177,8 @@ def _largest(
     return f"Largest error {float(largest):.3g}, {_describe(at_largest, got, want, axes)}."
 
 
-def _place(index: tuple[int, ...], axes: tuple[str, ...]) -> str:
+def place(index: tuple[int, ...], axes: tuple[str, ...]) -> str:
+    """`at batch 0, head 3`."""
     if not axes:
         return "at the only element"
     return "at " + ", ".join(f"{axis} {i}" for axis, i in zip(axes, index, strict=True))

@@ -7,11 +7,11 @@ failed, and what the two gave is compared, value by value. Nothing of the soluti
 from __future__ import annotations
 
 import contextlib
+import functools
 import math
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -50,15 +50,24 @@ class Diagnoser:
         self, mistakes: tuple[Mistake, ...], solution: str, budget_s: float = _BUDGET_S
     ) -> None:
         self._solution = solution
-        self._texts: dict[str, str] = {}
-        for mistake in mistakes if solution else ():
-            with contextlib.suppress(ValueError):  # somebody has changed the solution
-                self._texts[mistake.name] = apply_edits(solution, mistake.edits)
-        self._mistakes = [mistake for mistake in mistakes if mistake.name in self._texts]
+        self._all = mistakes if solution else ()
         self._modules: dict[str, ModuleType] = {}
         self._left_s = budget_s
         self._found: list[Mistake] = []
         self._unknown = False  # it has been said that an answer equals no known mistake
+
+    @functools.cached_property
+    def _texts(self) -> dict[str, str]:
+        """The solution with each mistake, by name; made when the first answer is wrong."""
+        texts = {}
+        for mistake in self._all:
+            with contextlib.suppress(ValueError):  # somebody has changed the solution
+                texts[mistake.name] = apply_edits(self._solution, mistake.edits)
+        return texts
+
+    @property
+    def _mistakes(self) -> list[Mistake]:
+        return [mistake for mistake in self._all if mistake.name in self._texts]
 
     def explain(self, check: Check, context: CheckContext, sight: Sight) -> Diagnosis:
         """What is known about a run of `check` that came out wrong."""
@@ -85,7 +94,9 @@ class Diagnoser:
             if self._left_s <= 0:
                 break
             started = time.process_time()
-            theirs = look(check, self._module(mistake), context, partial(_differs, sight))
+            theirs = look(
+                check.run, self._module(mistake), context, functools.partial(_differs, sight)
+            )
             share = agreement(sight, theirs)
             self._left_s -= time.process_time() - started
             likely = mistake.check == check.name or mistake in self._found

@@ -84,9 +84,8 @@ def _judge(verdict: Verdict, source: str, run: Run) -> Verdict:
         return replace(verdict, state="does not import", message=message, location=where)
     if "done" in by_kind:
         values = [check for check in verdict.checks if check.name != COMPILES]
-        if all(
-            check.outcome == "passed" for check in values
-        ):  # a placeholder may still stand there, where it is never reached
+        if all(check.outcome == "passed" for check in values):
+            # A placeholder may still stand there, where it is never reached.
             return replace(verdict, state="passed", empty=())
         return replace(verdict, state="unfinished" if verdict.empty else "failed")
     during = by_kind.get("begin", {}).get("name")

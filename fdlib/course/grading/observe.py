@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fdlib.course.checks import Check, CheckContext
+    from fdlib.course.checks import CheckContext
 
 __all__ = ["Seen", "Sight", "compared", "enough_for_the_observer", "look", "observing"]
 
@@ -45,6 +45,11 @@ class Sight:
     def first_wrong(self) -> int | None:
         """Index of the first comparison that came out wrong."""
         return next((i for i, each in enumerate(self.seen) if each.error), None)
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing came out wrong and nothing was raised."""
+        return self.first_wrong is None and self.ended is None
 
 
 _sight: ContextVar[Sight | None] = ContextVar("sight", default=None)
@@ -83,15 +88,15 @@ def compared(seen: Seen) -> None:
 
 
 def look(
-    check: Check,
+    run: Callable[[ModuleType, CheckContext], None],
     module: ModuleType,
     context: CheckContext,
     enough: Callable[[Sight], bool] | None = None,
 ) -> Sight:
-    """Run a check on a module to its end, or to where `enough` is true, whatever comes out wrong."""
+    """Call `Check.run` to its end, or to where `enough` is true, whatever comes out wrong."""
     with observing(enough) as sight:
         try:
-            check.run(module, context)
+            run(module, context)
         except BaseException as error:  # SystemExit and KeyboardInterrupt too
             sight.ended = error
     return sight

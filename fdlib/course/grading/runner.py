@@ -84,9 +84,10 @@ def check(
     verdict = replace(verdict, empty=empty_regions(source), notes=_damage(source))
     if is_not_started(source):
         return replace(verdict, state="not started", message="Nothing is written in it yet.")
-    if found := borrowed(source, _solution(exercise)):
+    solution = _solution(exercise)
+    if found := borrowed(source, solution):
         return _not_your_own(verdict, source, *found)
-    request = _request(verdict, exercise, source)
+    request = _request(verdict, exercise, source, solution)
     request |= {"time_limit_s": time_limit_s, "memory_limit_mb": memory_limit_mb}
     verdict = _run(verdict, exercise, source, request, _shown(on_progress))
     return replace(verdict, notes=verdict.notes + _changed(file, source))
@@ -197,14 +198,14 @@ def _shown(on_progress: OnProgress | None) -> OnProgress:
     return show
 
 
-def _request(verdict: Verdict, exercise: Exercise, source: str) -> Request:
+def _request(verdict: Verdict, exercise: Exercise, source: str, solution: str) -> Request:
     spec = importlib.util.find_spec(exercise.checks_module)
     assert spec is not None
     return {
         "module_name": exercise.module_name,
         "path": verdict.path,
         "source": source,
-        "solution": _solution(exercise),
+        "solution": solution,
         "mistakes": [asdict(mistake) for mistake in load_mistakes(exercise)],
         "kind": exercise.kind,
         "checks_module": exercise.checks_module,

@@ -55,7 +55,7 @@ def _look(
 
     watch = MemoryWatch()
     with watching(watch, order=order, fill_undefined=True):
-        return look(check, module, context, enough_for_the_observer()), watch
+        return look(check.run, module, context, enough_for_the_observer()), watch
 
 
 def _raise_if_caught(sight: Sight, watch: MemoryWatch) -> None:

@@ -118,7 +118,7 @@ def _grade(
         mark(request["mark"], check.name)
         started = time.monotonic()
         context = CheckContext(seed=request["seed"], name=check.name, mode=mode)
-        sight = look(check, module, context)
+        sight = look(check.run, module, context)
         make_room(causes(sight.ended))
         outcome, message, where = _outcome(sight, path)
         if outcome != "error" and (name := replaced()):
