@@ -23,7 +23,8 @@ import torch
 def attention(q, k, v, *, causal=False):
     """out = softmax(q kᵀ / sqrt(D)) v, and the LSE of each row of scores. Returns (out, lse).
 
-    len_q is at most len_kv: every query sees at least one key. q, k and v stay as they are.
+    With causal=True len_q is at most len_kv: every query sees at least one key. q, k and v share one
+    dtype, float32 or bfloat16, and out has it too. They stay as they are.
     """
     len_q, len_kv, head_dim = q.shape[1], k.shape[1], q.shape[3]
     # (B, H, L, D): @ works on the last two.
@@ -56,8 +57,8 @@ def decode_step(q, k_new, v_new, k_cache, v_cache, length):
     """One step of decoding: store the new token's key and value, then attend to every token so far.
 
     q, k_new, v_new (B, 1, H, D); k_cache, v_cache (B, L_max, H, D), of which the first `length`
-    positions are in use (the rest holds garbage; 0 <= length < L_max). Writes into the caches in place. Returns (out,
-    lse, length + 1).
+    positions are in use (the rest holds garbage; 0 <= length < L_max). Writes into the caches in
+    place. Returns (out, lse, length + 1).
     """
     # >>> write: append to the cache and attend to the part in use
     raise NotImplementedError("write: append to the cache and attend to the part in use")
@@ -65,4 +66,4 @@ def decode_step(q, k_new, v_new, k_cache, v_cache, length):
     return out, lse, length
 
 
-# Generated from solutions/ex01_naive_attention.py; write between the markers. d9681faabc7d
+# Generated from solutions/ex01_naive_attention.py; write between the markers. 0e1e0c1a86a4

@@ -7,8 +7,9 @@ query row, and no block is ever looked at twice:
     l     (..., M)      the sum of exp(score - m) so far
     acc   (..., M, D)   the sum of exp(score - m) * v so far, not yet divided by l
 
-"..." stands for any leading dimensions (batch, heads). M is the number of query rows, N the keys in
-one block.
+"..." stands for any number of leading dimensions: two in `attention` (batch, heads), and none, one,
+three or four as well. M is the number of query rows, N the keys in one block. The state keeps its
+dtype: float32, float64 or bfloat16.
 
 Write only between a line that begins with "# >>> write" and the next "# <<<".
 Check yourself: `fdlib check 2` in a terminal, or `check(2)` in the notebook.
@@ -79,4 +80,4 @@ def attention(q, k, v, block_n):
     return out.transpose(1, 2), lse
 
 
-# Generated from solutions/ex02_online_softmax.py; write between the markers. 6277e6bfc77a
+# Generated from solutions/ex02_online_softmax.py; write between the markers. 1ba08210890f

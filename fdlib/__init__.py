@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from fdlib.gpus import GpuSpec
     from fdlib.plan import SplitPlan, plan_splits
     from fdlib.shapes import AttentionShape
+    from fdlib.xray.schedule import Timeline
+    from fdlib.xray.simulate import simulate
+    from fdlib.xray.timeline import timeline
+    from fdlib.xray.trace import Trace, trace
 
 __all__ = [
     "naive_attention",
@@ -31,8 +35,13 @@ __all__ = [
     "flash_attention",
     "flash_decode",
     "plan_splits",
+    "trace",
+    "timeline",
+    "simulate",
     "AttentionShape",
     "SplitPlan",
+    "Trace",
+    "Timeline",
     "GpuSpec",
     "__version__",
 ]
@@ -46,6 +55,11 @@ _HOMES = {
     "flash_attention": "fdlib.attention.flash_attention",
     "flash_decode": "fdlib.attention.flash_decoding",
     "plan_splits": "fdlib.plan",
+    "trace": "fdlib.xray.trace",
+    "Trace": "fdlib.xray.trace",
+    "timeline": "fdlib.xray.timeline",
+    "Timeline": "fdlib.xray.schedule",
+    "simulate": "fdlib.xray.simulate",
     "AttentionShape": "fdlib.shapes",
     "SplitPlan": "fdlib.plan",
     "GpuSpec": "fdlib.gpus",

@@ -74,6 +74,12 @@ def _parser() -> argparse.ArgumentParser:
     course.add_argument("notebooks", nargs="*", metavar="NOTEBOOK", help="default: all of them")
     course.add_argument("--json", metavar="OUT", help="record results, GPU, versions and date here")
     course.set_defaults(run=_course)
+
+    record = commands.add_parser("record", help="measure this machine's GPU; some minutes")
+    record.add_argument("--out", metavar="FILE", help="default: GPU_timelines.json")
+    record.add_argument("--quick", action="store_true", help="a handful of shapes")
+    record.add_argument("--force", action="store_true", help="replace FILE if it exists")
+    record.set_defaults(run=_record)
     return parser
 
 
@@ -221,6 +227,14 @@ def _course(options: argparse.Namespace) -> int:
     if options.json:
         record(results, options.json)
     return 0 if all(result.ok for result in results) else 1
+
+
+def _record(options: argparse.Namespace) -> int:
+    from fdlib.record import record_run
+
+    path = record_run(options.out, quick=options.quick, force=options.force)
+    print(f"written: {path}")
+    return 0
 
 
 if __name__ == "__main__":

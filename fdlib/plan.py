@@ -13,11 +13,13 @@ from fdlib.gpus import GpuSpec, get_gpu
 from fdlib.shapes import AttentionShape
 
 __all__ = [
+    "COMBINE_BLOCK",
     "SplitPlan",
     "cdiv",
     "choose_num_splits",
     "flash_attention_programs",
     "key_block",
+    "num_stages",
     "plan_splits",
     "row_block",
     "split_range",
@@ -33,6 +35,8 @@ MIN_ROW_BLOCK, MAX_ROW_BLOCK, MAX_ACC_ELEMENTS = 16, 64, 64 * 128
 # Parts that the combine merges in the time of one key block of the split kernel: fitted to the best
 # split count of one sweep on an H200 (8/1 heads, 16k keys, data/recorded/h200_decode.json).
 MERGES_PER_BLOCK = 14
+# Splits that the combine merges per step: 16 rows of 128 float32 are 8 KiB in flight.
+COMBINE_BLOCK = 16
 
 
 def cdiv(a: int, b: int) -> int:
@@ -56,6 +60,16 @@ def key_block(head_dim: int, element_bytes: int) -> int:
     """
     row_bytes = _next_power_of_2(head_dim) * element_bytes
     return max(1, min(64, KEY_TILE_BYTES // row_bytes))
+
+
+def num_stages(head_dim: int, element_bytes: int) -> int:
+    """Key blocks in flight: as many as keep K and V tiles within 96 KiB of shared memory, 2 to 4.
+
+    >>> num_stages(128, 2), num_stages(64, 2)
+    (3, 4)
+    """
+    tile_bytes = key_block(head_dim, element_bytes) * _next_power_of_2(head_dim) * element_bytes
+    return min(max(96 * 1024 // (2 * tile_bytes), 2), 4)
 
 
 def row_block(rows: int, head_dim: int, element_bytes: int) -> int:

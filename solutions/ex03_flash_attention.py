@@ -12,7 +12,8 @@ keys, BLOCK_N at a time:
     qk     [BLOCK_M, BLOCK_N]    scores of this block, float32
     m_i, l_i [BLOCK_M] and acc [BLOCK_M, HEAD_DIM]   the running state, float32
 
-HEAD_DIM, BLOCK_M and BLOCK_N are powers of two, known when the kernel is compiled.
+HEAD_DIM, BLOCK_M and BLOCK_N are powers of two, known when the kernel is compiled. Any two of them
+can differ. q, k and v share one dtype: float32, float16 or, on a GPU, bfloat16.
 
 Write only between a line that begins with "# >>> write" and the next "# <<<".
 Check yourself: `fdlib check 3` in a terminal, or `check(3)` in the notebook.

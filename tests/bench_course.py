@@ -21,7 +21,7 @@ ROOT = Path(__file__).resolve().parents[1]
 GRADE = """
 import sys, time
 started = time.perf_counter()
-from fdlib.course.checks import COMPILES
+from fdlib.course.expect.check import COMPILES
 from fdlib.course.grading.runner import check
 known = []
 def note(verdict):

@@ -22,7 +22,8 @@ ARROWS: dict[str, set[str]] = {
     "attention": {"shapes", "gpus", "plan", "device"},
     "passage": {"data", "shapes"},
     "recorded": set(),
-    "xray": {"shapes", "gpus", "plan", "device"},
+    "xray": {"shapes", "gpus", "plan", "device", "versions", "recorded"},
+    "record": {"shapes", "gpus", "plan", "device", "doctor", "attention", "xray"},
     "masked_sum": {"device"},
     "selftest": {"device", "masked_sum", "attention"},
     "doctor": {"device", "versions"},
@@ -30,9 +31,47 @@ ARROWS: dict[str, set[str]] = {
         *("fdlib", "device", "versions", "shapes", "gpus", "plan", "attention"),
         *("passage", "recorded", "xray", "masked_sum", "doctor"),
     },
-    "cli": {"fdlib", "doctor", "course"},
+    "cli": {"fdlib", "doctor", "course", "record"},
     "__main__": {"cli"},
     "fdlib": {"device"},  # the rest is imported when it is first used
+}
+# Inside fdlib/course: its rooms and the modules beside them, each with what it may import; it sees only what
+# stands above it. `expect -> checks -> grading -> reports`.
+COURSE_ARROWS: dict[str, set[str]] = {
+    "catalogue": set(),
+    "shell": set(),
+    "regions": set(),
+    "reading": set(),
+    "show": set(),
+    "prediction": set(),
+    "first_kernels": set(),
+    "longest_key": set(),
+    "notebooks": set(),
+    "naive_kernels": set(),
+    "course_map": {"catalogue"},
+    "expect": set(),
+    "checks": {"catalogue", "expect"},
+    "mistakes": {"catalogue", "regions"},
+    "hints": {"catalogue"},
+    "grading": {"catalogue", "regions", "reading", "expect", "checks", "mistakes"},
+    "files": {"catalogue", "reading"},
+    "build": {"files", "regions"},
+    "fresh": {"build", "catalogue", "files"},
+    "progress": {"catalogue", "files", "grading", "hints", "reading"},
+    "reports": {"catalogue", "expect", "files", "grading", "shell"},
+    "quizzes": {"progress", "reports", "shell"},
+    "attempt": {"catalogue", "files", "grading", "progress", "reports"},
+    "coach": {"catalogue", "files", "hints", "progress", "reading", "regions", "reports"},
+    "overview": {"catalogue", "files", "progress", "reading", "regions"},
+    "watch": {"attempt", "catalogue", "files", "reading"},
+    "gradebook": {"grading", "reports"},
+    "pytest_plugin": {"catalogue", "checks", "gradebook", "grading", "reports"},
+    "learner": {
+        *("attempt", "catalogue", "coach", "files", "fresh", "grading", "overview"),
+        *("reading", "regions"),
+    },
+    "magic": {"build", "catalogue", "files", "fresh", "learner", "reading", "regions", "shell"},
+    "course": {"learner", "magic", "prediction", "quizzes", "shell", "show"},
 }
 NO_TORCH = ("fdlib", "device", "versions", "shapes", "gpus", "plan", "doctor", "cli")
 MAX_FILE, MAX_FUNCTION, MAX_KERNEL = 250, 60, 80
@@ -86,6 +125,28 @@ def test_imports_follow_the_arrows(module):
     seen = {room(name) for name in names if name.split(".")[0] == "fdlib"} - {mine}
     assert mine in ARROWS, f"fdlib/{mine} is a new room: give it its arrows here and in DESIGN"
     assert seen <= ARROWS[mine], f"{module} imports {sorted(seen - ARROWS[mine])}"
+
+
+def course_room(module: str) -> str:
+    parts = module.split(".")
+    return parts[2] if len(parts) > 2 else "course"
+
+
+@pytest.mark.parametrize("module", sorted(m for m in MODULES if room(m) == "course"))
+def test_the_course_has_arrows_of_its_own(module):
+    mine = course_room(module)
+    names = {name for name in imported(MODULES[module]) if f"{name}.".startswith("fdlib.course.")}
+    seen = set(map(course_room, names)) - {mine}
+    assert mine in COURSE_ARROWS, f"fdlib/course/{mine} is new: give it its arrows here"
+    assert seen <= COURSE_ARROWS[mine], f"{module} imports {sorted(seen - COURSE_ARROWS[mine])}"
+
+
+def test_arrows_inside_the_course_point_one_way():
+    above: set[str] = set()
+    for mine, seen in COURSE_ARROWS.items():
+        assert seen <= above, f"{mine} sees {sorted(seen - above)}, which do not stand above it"
+        above.add(mine)
+    assert above == {course_room(m) for m in MODULES if room(m) == "course"}
 
 
 @pytest.mark.parametrize("module", sorted(m for m in MODULES if room(m) in NO_TORCH))

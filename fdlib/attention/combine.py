@@ -8,6 +8,7 @@ import torch
 
 from fdlib.attention.inputs import KERNEL_DTYPES, check_for_kernel, check_memory, check_tensor
 from fdlib.device import launching_on, require_triton
+from fdlib.plan import COMBINE_BLOCK
 
 require_triton()
 
@@ -15,9 +16,6 @@ import triton  # noqa: E402  (interpreter mode is chosen before triton is import
 import triton.language as tl  # noqa: E402
 
 __all__ = ["combine_splits", "launch_combine"]
-
-# Splits merged per step: 16 rows of 128 float32 are 8 KiB in flight.
-COMBINE_BLOCK = 16
 
 
 @triton.jit(do_not_specialize=["num_splits", "len_q", "heads_q", "stride_ls"])

@@ -9,7 +9,7 @@ import torch
 
 from fdlib.attention.inputs import check_flag, check_qkv, resolve_scale
 from fdlib.device import interpreting, launching_on, require_triton
-from fdlib.plan import cdiv, key_block, row_block
+from fdlib.plan import cdiv, key_block, num_stages, row_block
 
 require_triton()
 
@@ -22,7 +22,6 @@ __all__ = [
     "finalize_rows",
     "flash_attention",
     "kernel_dtype",
-    "num_stages",
 ]
 
 LOG2_E = tl.constexpr(1.4426950408889634)
@@ -198,11 +197,3 @@ def kernel_dtype(x: torch.Tensor) -> torch.Tensor:
     if interpreting() and x.dtype == torch.bfloat16:
         return x.to(torch.float32, memory_format=torch.contiguous_format)
     return x
-
-
-def num_stages(head_dim: int, element_bytes: int) -> int:
-    """Key blocks in flight: as many as keep K and V tiles within 96 KiB of shared memory, 2 to 4."""
-    tile_bytes = (
-        key_block(head_dim, element_bytes) * triton.next_power_of_2(head_dim) * element_bytes
-    )
-    return min(max(96 * 1024 // (2 * tile_bytes), 2), 4)

@@ -17,11 +17,10 @@ from fdlib.attention.flash_attention import (
     attend_visible,
     finalize_rows,
     kernel_dtype,
-    num_stages,
 )
 from fdlib.device import launching_on, require_triton
 from fdlib.gpus import get_gpu
-from fdlib.plan import SplitPlan, plan_splits
+from fdlib.plan import SplitPlan, num_stages, plan_splits
 from fdlib.shapes import AttentionShape
 
 require_triton()

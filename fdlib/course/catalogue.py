@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import Literal
 
 __all__ = [
@@ -13,6 +15,7 @@ __all__ = [
     "EXERCISES",
     "find",
     "find_by_path",
+    "module_of",
     "course_root",
     "exercise_path",
     "file_of",
@@ -82,6 +85,20 @@ def find_by_path(path: Path) -> Exercise:
     if match is None:
         raise ValueError(f"path: got {path.name!r}, takes a file named like ex05_flash_decoding.py")
     return find(int(match[1]))
+
+
+def module_of(exercise: Exercise, room: str) -> ModuleType | None:
+    """The exercise's module in `fdlib.course.ROOM`, as its hints; None if there is none.
+
+    What such a module raises passes through: one that is broken is not one that is not there.
+    """
+    name = f"fdlib.course.{room}.ex{exercise.number:02}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        return None
 
 
 def course_root() -> Path:

@@ -6,9 +6,9 @@ import textwrap
 
 from fdlib.course.catalogue import exercise_path, find
 from fdlib.course.files import Refused, read_solution
-from fdlib.course.grading.loader import read_source
 from fdlib.course.hints import LEVELS, load_hints
 from fdlib.course.progress import load, record_hint, record_solution
+from fdlib.course.reading import read_source
 from fdlib.course.regions import Region, empty_regions, regions
 from fdlib.course.reports.document import TEXT_WIDTH
 
@@ -79,7 +79,7 @@ def _what_next(number: int, shown: int, region: int, kept: bool) -> str:
     if shown == len(LEVELS):
         return (
             f"That is the last hint for this region. `fdlib hint {number} --region NAME` is for "
-            f"another; `fdlib solution {number}` shows the solution."
+            f"another; `fdlib solution {number}` shows the solution once yours has passed."
         )
     command, arguments, why = f"fdlib hint {number}", f"{number}", ""
     if region:
@@ -102,8 +102,8 @@ def solution_text(number: int, *, give_up: bool = False, whole: bool = False) ->
     mine = load().exercise(number)
     if not (mine.passed or mine.solution or give_up):
         raise Refused(
-            f"Exercise {number} has not passed yet, and a solution that you have read cannot be "
-            f"found any more. `fdlib hint {number}` helps with one step. To see it all the same: "
+            f"Exercise {number} has not passed yet. Once you have read its solution you can no longer find "
+            f"one yourself. `fdlib hint {number}` helps with one step. To see it all the same: "
             f"`fdlib solution {number} --give-up`, or solution({number}, give_up=True) in a notebook."
         )
     record_solution(number)

@@ -22,13 +22,12 @@ from pathlib import Path
 from typing import IO
 
 from fdlib.course.catalogue import solution_path
-from fdlib.course.grading.loader import read_source
+from fdlib.course.reading import is_special, read_source
 
 __all__ = [
     "Refused",
     "dated",
     "file_digest",
-    "is_special",
     "keep_copy",
     "locked",
     "must_be_writable",
@@ -120,15 +119,6 @@ def _is_left(temporary: Path, process: int) -> bool:
     except ProcessLookupError:
         return True
     return False
-
-
-def is_special(path: Path) -> bool:
-    """Whether something is there that is neither a file nor a folder: opening a pipe waits forever."""
-    try:
-        mode = path.stat().st_mode
-    except OSError:
-        return False
-    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
 @contextlib.contextmanager
@@ -235,7 +225,7 @@ def must_be_writable(path: Path) -> None:
         return
     if stat.S_ISDIR(mode):
         raise Refused(f"{path} is a folder; move it away and do it again.")
-    if not stat.S_ISREG(mode):
+    if is_special(path):
         raise Refused(f"{path} is a pipe or a device; remove it and do it again.")
     if not mode & stat.S_IWUSR:
         command = f"chmod u+w {shlex.quote(str(path))}"

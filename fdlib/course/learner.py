@@ -8,7 +8,8 @@ from types import ModuleType
 
 from fdlib.course.catalogue import file_of, find
 from fdlib.course.files import Refused, sentence
-from fdlib.course.grading.loader import explain, load_module, read_source
+from fdlib.course.grading.loader import explain, load_module
+from fdlib.course.reading import read_source
 from fdlib.course.regions import empty_regions, is_not_started
 
 __all__ = ["check", "hint", "load", "reset", "solution", "status"]

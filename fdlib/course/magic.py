@@ -23,7 +23,7 @@ from fdlib.course.files import (
     write_atomically,
 )
 from fdlib.course.fresh import keep_own, replacing
-from fdlib.course.grading.loader import LONGEST_BYTES, read_source
+from fdlib.course.reading import LONGEST_BYTES, read_source
 from fdlib.course.regions import RegionError, empty_regions, outside, regions
 from fdlib.course.shell import ipython
 

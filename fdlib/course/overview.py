@@ -8,8 +8,8 @@ from enum import Enum, auto
 from fdlib.course import catalogue
 from fdlib.course.catalogue import Exercise, exercise_path
 from fdlib.course.files import text_digest
-from fdlib.course.grading.loader import read_source
 from fdlib.course.progress import ExerciseProgress, Progress, load
+from fdlib.course.reading import read_source
 from fdlib.course.regions import RegionError, empty_regions, is_not_started, regions
 
 __all__ = ["status_text"]

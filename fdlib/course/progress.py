@@ -18,9 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from fdlib.course.catalogue import records_folder
-from fdlib.course.files import dated, is_special, locked, write_atomically
+from fdlib.course.files import dated, locked, write_atomically
 from fdlib.course.grading.verdict import Verdict
 from fdlib.course.hints import LEVELS
+from fdlib.course.reading import is_special
 
 __all__ = [
     "ExerciseProgress",
@@ -107,7 +108,8 @@ def record_verdict(verdict: Verdict, digest: str) -> None:
         mine.best = max(mine.best, verdict.points)
         mine.state, mine.points = verdict.state, verdict.points
         mine.max_points, mine.date = verdict.max_points, _today()
-        mine.check, mine.region = next(((c.name, c.region) for c in verdict.failing), ("", ""))
+        first = verdict.to_repair
+        mine.check, mine.region = (first.name, first.region) if first else ("", "")
         if verdict.passed:
             mine.passed = mine.passed or _today()
             mine.passed_digest = digest

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import stat
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
@@ -11,7 +10,7 @@ from pathlib import Path
 from fdlib.course.attempt import attempt_shown
 from fdlib.course.catalogue import exercise_path
 from fdlib.course.files import shown
-from fdlib.course.grading.loader import LONGEST_BYTES
+from fdlib.course.reading import LONGEST_BYTES, is_special
 
 __all__ = ["saves", "watch"]
 
@@ -61,9 +60,9 @@ def _at_rest(path: Path, sleep: Callable[[float], None]) -> str:
 
 def _state(path: Path) -> _State:
     try:
-        found = path.stat()
-        if not stat.S_ISREG(found.st_mode):  # a pipe would be waited for
+        if is_special(path):
             return _GONE
+        found = path.stat()
         known = (found.st_mtime_ns, found.st_size)
         if found.st_size > LONGEST_BYTES:  # it is not checked; to read it each time takes long
             return *known, str(known)

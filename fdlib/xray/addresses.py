@@ -32,6 +32,7 @@ class Part(NamedTuple):
     offsets: np.ndarray  # int64: elements from element 0, also of the lanes that are not in `lanes`
     last: np.ndarray | None  # the last element that each lane touches, None if it is the same one
     real: np.ndarray  # uint64: the addresses in memory
+    bytes: np.ndarray  # int64: as `offsets`, in bytes
 
 
 class _Range(NamedTuple):
@@ -93,4 +94,4 @@ def _part(
     if width != each.itemsize or (inside and (apart & inside).any()):
         last = (apart + (width - 1)) >> shift
     real = pointers - np.uint64(each.base - each.real)
-    return Part(each.argument, lanes, apart >> shift, last, real)
+    return Part(each.argument, lanes, apart >> shift, last, real, apart)

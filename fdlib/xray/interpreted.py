@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +16,7 @@ from unittest import mock
 
 import numpy as np
 
-from fdlib.xray.addresses import Addresses, Part
+from fdlib.xray.addresses import Addresses
 from fdlib.xray.observer import Access, Observer, Program
 
 __all__ = ["Order", "watching"]
@@ -38,7 +39,7 @@ def watching(
     """
     from triton.runtime import interpreter
 
-    if hasattr(interpreter._implicit_cvt, "watched"):
+    if hasattr(getattr(interpreter, "_implicit_cvt", None), "watched"):
         raise RuntimeError("watching() is on already; it cannot be nested")
     watch = _Watch(interpreter, observer, order, fill_undefined)
     executor, builder = interpreter.GridExecutor, interpreter.InterpreterBuilder
@@ -58,11 +59,21 @@ def watching(
     for name, at in _BUILT_FROM_PLAIN.items():
         if hasattr(builder, name):
             hooks.append((builder, name, watch.atomic_from_plain(at)))
+    for owner, name, _ in hooks:
+        if not hasattr(owner, name):
+            raise RuntimeError(_other_version(name))
     with contextlib.ExitStack() as stack:
         for owner, name, hook in hooks:
             around = _around(getattr(owner, name), hook)
             stack.enter_context(mock.patch.object(owner, name, around))
         yield
+
+
+def _other_version(missing: str) -> str:
+    return (
+        f"the interpreter of Triton {sys.modules['triton'].__version__} has no {missing}: kernels cannot be watched. "
+        "Triton 3.6.0, 3.7.1 and 3.9.0 were tried and work."
+    )
 
 
 def _around(original: Any, hook: Any) -> Any:
@@ -196,8 +207,9 @@ class _Watch:
         return hook
 
     def _pass(
-        self, kind: str, at: Any, lanes: np.ndarray, *, semantic: str = "", **facts: bool
-    ) -> Any:
+        self, kind: str, at: Any, lanes: np.ndarray, *, masked: bool,
+        undefined: bool = False, semantic: str = "",
+    ) -> Any:  # fmt: skip
         """Tell the observer, then give back the pointers with their real addresses."""
         semantic = semantic or self._semantic
         kind = "atomic" if semantic else kind
@@ -205,16 +217,12 @@ class _Watch:
         width = self._interpreter._get_np_dtype(at.get_element_ty()).itemsize
         real = None
         for part in self._addresses.split(pointers, lanes, width, kind):
-            self._tell(kind, part, semantic, **facts)
+            where = (part.argument, self._program, part.offsets, part.last, part.lanes)
+            facts = (masked, undefined, semantic, part.bytes, width)
+            self._observer.access(Access(kind, *where, *facts))
             real = part.real if real is None else np.where(part.lanes, part.real, real)
         real = np.zeros_like(pointers) if real is None else real  # no lane: nothing is touched
         return type(at)(real.reshape(np.shape(at.data)), at.dtype)
-
-    def _tell(
-        self, kind: str, part: Part, semantic: str, masked: bool, undefined: bool = False
-    ) -> None:
-        where = (part.argument, self._program, part.offsets, part.last, part.lanes)
-        self._observer.access(Access(kind, *where, masked, undefined, semantic))
 
     def _anything(self, at: Any) -> Any:
         """What hidden lanes hold when nothing says what: a value that spoils whatever uses it."""

@@ -26,6 +26,8 @@ class Access:
     masked: bool  # the kernel gave a mask (of an atomic: a mask that hides lanes)
     undefined: bool  # a load that hides lanes and has no `other`: they hold anything
     semantic: str  # of an atomic: "relaxed", "acquire", "release" or "acquire_release"
+    bytes: np.ndarray  # int64: bytes from element 0 to each lane's first byte
+    width: int  # bytes of one lane
 
 
 class Observer(Protocol):

@@ -33,7 +33,7 @@ def helper(x):
 
 
 @triton.jit
-def kernel(X, Y, H, n, scale, BLOCK: tl.constexpr, SIZE):
+def kernel(X, Y, H, n, scale, BLOCK: tl.constexpr, SIZE, one):
     offs = tl.arange(0, BLOCK)
     x = tl.load(X + offs)
     a = tl.load(X + offs[:, None] * BLOCK + offs[None, :])
@@ -43,7 +43,7 @@ TAIL = """
 
 def launch():
     x = torch.zeros(4096)
-    kernel[(1,)](x, x, x.half(), 5, 0.5, BLOCK=16, SIZE=16)
+    kernel[(1,)](x, x, x.half(), 5, 0.5, BLOCK=16, SIZE=16, one=1)
 """
 LOOP = "for i in range(0, n):\n    "
 EIGHT = "s = tl.arange(0, 8)\nb = tl.load(X + offs[:, None] + s[None, :])\n"
@@ -133,6 +133,10 @@ CASES: dict[str, tuple[str, tuple[str, ...]]] = {
     "None": ("y = x + None", ("type NoneType",)),
     "matmul": ("y = a @ a", ("tl.dot(a, b)",)),
     "power": ("y = x ** 2", ("x * x",)),
+    "an argument that is 1": (
+        "y = one.to(tl.int64)",
+        ("`.to` is asked of a plain number", "integer argument that is 1"),
+    ),
     "method": ("y = x.float()", ("has no `float`",)),
     "exp of an integer": ("y = tl.exp(n)", ("floating point", "int32")),
     "print": ("print(x)", ("tl.device_print",)),

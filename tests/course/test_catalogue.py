@@ -4,12 +4,13 @@ import importlib.util
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from fdlib.course import catalogue
-from fdlib.course.catalogue import EXERCISES, file_of, find, find_by_path, is_own
+from fdlib.course.catalogue import EXERCISES, file_of, find, find_by_path, is_own, module_of
 
 from .toy import posix_only
 
@@ -125,3 +126,17 @@ def test_importing_all_checks_imports_no_torch() -> None:
     subprocess.run(
         [sys.executable, "-c", code], cwd=catalogue.course_root(), check=True, timeout=60
     )
+
+
+def test_a_module_that_is_broken_is_not_one_that_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What a module of hints or mistakes fails to import is said, not taken for "it has none"."""
+    import fdlib.course.hints as room
+
+    monkeypatch.setattr(room, "__path__", [*room.__path__, str(tmp_path)])
+    (tmp_path / "ex92.py").write_text("import no_such_module_anywhere\n")
+    toy, broken = (replace(EXERCISES[0], number=number) for number in (91, 92))
+    assert module_of(toy, "hints") is None
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_anywhere"):
+        module_of(broken, "hints")

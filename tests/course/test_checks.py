@@ -15,7 +15,8 @@ import pytest
 
 from fdlib import device
 from fdlib.course.catalogue import EXERCISES, Exercise, find, solution_path
-from fdlib.course.checks import Check, CheckContext, all_checks, load_checks, validate
+from fdlib.course.checks import all_checks, load_checks, validate
+from fdlib.course.expect.check import Check, CheckContext
 from fdlib.course.grading.runner import check
 from fdlib.course.regions import skeleton
 

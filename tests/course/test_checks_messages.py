@@ -10,8 +10,9 @@ import pytest
 
 from fdlib import device
 from fdlib.course.catalogue import EXERCISES, Exercise, course_root, find, solution_path
-from fdlib.course.checks import CheckContext, load_checks
-from fdlib.course.grading.compare import Mismatch
+from fdlib.course.checks import load_checks
+from fdlib.course.expect.check import CheckContext
+from fdlib.course.expect.compare import Mismatch
 from fdlib.course.regions import regions
 
 from .answers import edited, load_text
@@ -45,6 +46,14 @@ def test_a_function_built_on_a_wrong_one_says_so() -> None:
     assert "decode_time_us uses idle_fraction" in _outcome(4, "time", source, 0)
     source = edited(4, "kv_read + q_bytes | kv_read")
     assert "uses" not in _outcome(4, "intensity", source, 0)
+
+
+def test_a_split_kv_that_is_not_used_is_named() -> None:
+    unused = edited(
+        6, "= split_kv(q, k, v, num_splits) | = split_kv_attention(q, k, v, num_splits)"
+    )
+    said = "The split_kv given to flash_decode was never called, for"
+    assert _outcome(6, "own-split-kv", unused, 0).startswith(said)
 
 
 def _headings(notebook: Path) -> set[str]:

@@ -22,6 +22,7 @@ def test_each_call_goes_one_level_further(course: Path) -> None:
     assert "Hint 2 of 3 (idea)" in texts[1]
     assert "Hint 3 of 3 (pseudocode):\n    1. a step\n       of two lines\n" in texts[2]
     assert "That is the last hint for this region" in texts[2]
+    assert "`fdlib solution 91` shows the solution once yours has passed." in texts[2]
     assert texts[3] == texts[2]
     assert load().exercise(91).hints == {"add the value": [1, 2, 3]}
 

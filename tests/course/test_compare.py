@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import torch
 
-from fdlib.course.grading.compare import TOLERANCES, Mismatch, expect_close, expect_equal, tolerance
+from fdlib.course.expect.compare import TOLERANCES, Mismatch, expect_close, expect_equal, tolerance
 
 AXES = ("batch", "head", "query")
 

@@ -11,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from fdlib.course.checks import Compilation
+from fdlib.course.expect.check import Compilation
+from fdlib.course.expect.compare import Mismatch
 from fdlib.course.grading import compile_worker
-from fdlib.course.grading.compare import Mismatch
+from fdlib.course.grading.compile_warnings import resource_warning
 from fdlib.course.grading.events import Results, read_events
 from fdlib.gpus import GPUS, GpuSpec
 
@@ -47,12 +48,12 @@ def test_without_fork_one_after_another(tmp_path: Path, monkeypatch: pytest.Monk
 
 
 def test_what_a_gpu_would_refuse_or_run_slowly() -> None:
-    assert compile_worker._warning(T4, 64 * 1024, 8) == ""
-    refused = compile_worker._warning(T4, 80 * 1024, 0)
+    assert resource_warning(T4, 64 * 1024, 8) == ""
+    refused = resource_warning(T4, 80 * 1024, 0)
     assert "would refuse the launch: a program needs 80 KiB" in refused
     assert "it has 64 KiB" in refused
-    assert compile_worker._warning(A100, 80 * 1024, 0) == ""
-    slow = compile_worker._warning(T4, 0, 3800)
+    assert resource_warning(A100, 80 * 1024, 0) == ""
+    slow = resource_warning(T4, 0, 3800)
     assert "3,800 bytes a thread" in slow
     assert "(spills)" in slow
 

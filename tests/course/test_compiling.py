@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from fdlib.course.catalogue import EXERCISES, find, solution_path
-from fdlib.course.checks import COMPILED_FOR, COMPILES, all_checks, load_checks, load_compilations
+from fdlib.course.checks import all_checks, load_checks, load_compilations
+from fdlib.course.expect.check import COMPILED_FOR, COMPILES
 from fdlib.course.grading import runner
 from fdlib.course.grading.compiling import (
     compile_environment,

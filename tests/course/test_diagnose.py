@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 import torch
 
-from fdlib.course.checks import Check, CheckContext
-from fdlib.course.grading.compare import Mismatch, expect_close, expect_equal
+from fdlib.course.expect.check import Check, CheckContext
+from fdlib.course.expect.compare import Mismatch, expect_close, expect_equal
+from fdlib.course.expect.observe import Sight, look
 from fdlib.course.grading.diagnose import Diagnoser, Diagnosis, agreement
-from fdlib.course.grading.observe import Sight, look
 from fdlib.course.mistakes import Mistake
 
 SOLUTION = """

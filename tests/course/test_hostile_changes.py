@@ -78,11 +78,11 @@ def test_what_it_changes_for_itself_disturbs_nothing(toy: Toy, code: str) -> Non
         "import builtins; builtins.open = lambda *a, **k: 0 / 0",
         "import builtins; builtins.isinstance = lambda *a: True",
         "import builtins; builtins.abs = builtins.float = lambda x: 0.0",
-        "import fdlib.course.grading.compare as c; c.expect_equal = lambda *a, **k: None",
-        "import sys; c = sys.modules['fdlib.course.grading.compare']; c._difference = lambda *a: None",
+        "import fdlib.course.expect.compare as c; c.expect_equal = lambda *a, **k: None",
+        "import sys; c = sys.modules['fdlib.course.expect.compare']; c._difference = lambda *a: None",
         "import math; math.isclose = lambda *a, **k: True",
         "import os; os._exit = lambda code: None",
-        "import sys; sys.modules['fdlib.course.grading.compare'] = None",
+        "import sys; sys.modules['fdlib.course.expect.compare'] = None",
         "class Yes(float):\n    __eq__ = lambda a, b: True\n    __sub__ = __rsub__ = lambda a, b: 0.0\n"
         "total = mean = lambda values: Yes(7)",
     ],
@@ -107,7 +107,7 @@ def test_patching_torch_is_said_and_earns_no_points(tmp_path: Path) -> None:
 
 def test_the_checker_is_not_to_be_used(tmp_path: Path) -> None:
     path = tmp_path / "ex01_naive_attention.py"
-    call = "import fdlib.course.grading.compare as c; c._difference = print; lse = scores.sum(-1)"
+    call = "import fdlib.course.expect.compare as c; c._difference = print; lse = scores.sum(-1)"
     path.write_text(edited(1, f"lse = torch.logsumexp(scores, dim=-1) | {call}"))
     verdict = check(path)
     assert (verdict.state, verdict.points) == ("not your own", 0)

@@ -68,7 +68,7 @@ def test_what_never_ends_is_ended_at_its_line(toy: Toy, code: str, line: int) ->
 @posix_only
 def test_a_file_that_stops_the_inner_clock_is_killed_from_outside(toy: Toy) -> None:
     code = "    import faulthandler\n    faulthandler.cancel_dump_traceback_later()\n"
-    verdict = grade(toy(divide=f"{code}    while True: pass\n"))
+    verdict = check(toy(divide=f"{code}    sum(range(10**12))\n"), time_limit_s=1)
     assert (verdict.state, verdict.points, verdict.seconds < 30) == ("timed out", 3, True)
 
 
@@ -80,8 +80,7 @@ def test_a_loop_without_end_in_a_kernel(kernels: Toy) -> None:
     )
     assert verdict.state == "timed out"
     assert verdict.message == "It was still running after 5 s, in the check 'double'."
-    # The line is read while the code runs: on a busy machine it is missing once in a while.
-    assert re.match(r"ex91_toy_sum.py:(10|11|21): |$", verdict.location)
+    assert re.match(r"ex91_toy_sum.py:(10|11): ", verdict.location)
 
 
 @pytest.mark.parametrize(

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
 import pytest
 
-from fdlib.course.grading.loader import explain, load_module, printable, read_source
+from fdlib.course.grading.loader import explain, load_module, printable
 
 
 def _explain(tmp_path: Path, source: str) -> tuple[str, str]:
@@ -74,19 +73,3 @@ def test_an_exception_is_explained(tmp_path: Path, source: str, message: str, wh
 
 def test_a_message_of_megabytes_is_cut() -> None:
     assert printable(ValueError("x" * 10**7)) == "x" * 2000
-
-
-def test_a_text_is_read_as_utf8_with_plain_line_ends(tmp_path: Path) -> None:
-    path = tmp_path / "ex91_toy.py"
-    path.write_bytes(b"\xef\xbb\xbfa = 1\r\nb = 2\r")
-    assert read_source(path) == "a = 1\nb = 2\n"
-    with pytest.raises(IsADirectoryError):
-        read_source(tmp_path)
-    if hasattr(os, "mkfifo"):
-        os.mkfifo(tmp_path / "pipe.py")
-        with pytest.raises(ValueError, match=r"pipe\.py is a pipe or a device"):
-            read_source(tmp_path / "pipe.py")
-    for content in ("# Größe".encode("latin-1"), b"a\0b"):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"ex91_toy\.py"):
-            read_source(path)

@@ -8,8 +8,8 @@ import pytest
 
 import fdlib
 from fdlib import device
+from fdlib.course.expect.memory import MemoryFault, MemoryWatch, fault_in
 from fdlib.course.grading.loader import explain
-from fdlib.course.grading.memory import MemoryFault, MemoryWatch, fault_in
 from fdlib.xray.interpreted import watching
 
 torch = pytest.importorskip("torch")

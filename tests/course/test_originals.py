@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from fdlib.course.grading import compare
+from fdlib.course.expect import compare
 from fdlib.course.grading.originals import remember
 
 torch = pytest.importorskip("torch")
@@ -20,7 +20,7 @@ torch = pytest.importorskip("torch")
         (torch.Tensor, "any", "torch.Tensor.any"),
         (torch.Tensor, "__le__", "torch.Tensor.__le__"),
         (math, "isclose", "math.isclose"),
-        (compare, "_difference", "fdlib.course.grading.compare._difference"),
+        (compare, "_difference", "fdlib.course.expect.compare._difference"),
     ],
 )
 def test_what_was_replaced_is_named(

@@ -66,11 +66,17 @@ def test_the_terminal_asks_until_it_is_right():
     assert said.endswith("Right: 3 of 3.")
 
 
-@pytest.mark.parametrize("given", [["c", "", ""], ["c"], ["c", "16"]])
+@pytest.mark.parametrize("given", [["c", "", ""], ["c"], ["c", "16"], ["c", "q"], ["c", " Q "]])
 def test_the_terminal_may_be_left(given):
     all_right, said = in_terminal(0, given)
     assert not all_right
     assert said.endswith("Right: 1 of 3.")
+
+
+def test_the_prompt_says_how_to_stop():
+    asked = []
+    run_in_terminal(0, input=lambda prompt: asked.append(prompt) or "q", print=lambda _: None)
+    assert asked == ["Your answer (Enter: next question, q: stop): "]
 
 
 @pytest.mark.parametrize(("given", "code"), [("c\n48\na c\n", 0), ("c\n\n\n", 1), ("", 1)])

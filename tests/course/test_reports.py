@@ -22,7 +22,7 @@ def test_a_failed_exercise() -> None:
         "    out is wrong.\n"
         "    First at head 3.\n"
         "    Read: notebooks/05_splits.ipynb\n"
-        "    Same inputs again: .venv/bin/pytest -p fdlib.course.pytest_plugin "
+        "    Same inputs again: pytest -p fdlib.course.pytest_plugin "
         "/h/ex05_x.py --seed 42\n"
         "\n"
         "The checks:\n"
@@ -50,10 +50,10 @@ def test_the_first_check_to_repair_comes_first_with_all_that_helps() -> None:
         "    Your line: ex05_x.py:7: acc = acc + p\n"
         '    Region: "the sum"\n'
         '    Read: notebook 05, section "The correction factor"\n'
-        "    Same inputs again: .venv/bin/fdlib check 5 --seed 42\n"
+        "    Same inputs again: fdlib check 5 --seed 42\n"
         "    Or in a notebook: check(5, seed=42)\n"
-        "    Repair this one first; the others often follow. "
-        "Those that are left are told in full then."
+        "    Repair this one first and check again. "
+        "The others often follow; what is left is told in full."
     )
     assert "    wrong    The last thing.\n        else\n" in render(verdict)
     assert "The formula" not in render(verdict)
@@ -109,7 +109,7 @@ def test_a_passed_exercise_is_short_and_says_what_is_next() -> None:
     )
     assert render(passed) == short
     assert render(replace(passed, path=OWN.path)) == (
-        f"{short}\n\nCompare with the worked solution: .venv/bin/fdlib solution 5\n"
+        f"{short}\n\nCompare with the worked solution: fdlib solution 5\n"
         "Next: notebooks/06_lse_combine.ipynb"
     )
     last = replace(passed, path=str(exercise_path(6)), number=6)
@@ -128,7 +128,8 @@ def test_a_file_in_another_folder_of_that_name_is_checked_where_it_lies() -> Non
 def test_what_is_wrong_besides_the_first_is_a_line_and_a_place() -> None:
     later = replace(KNOWN, name="e", title="Else.", message="out is\nlong.", location="f:3: x")
     plainly = replace(WRONG, name="f", title="Last.", message="lse is\nlong.", location="f:4: y")
-    text = render(replace(OWN, checks=(replace(WRONG, message="first\nblock"), later, plainly)))
+    first = replace(WRONG, message="first\nblock", location="f:2: w")
+    text = render(replace(OWN, checks=(first, later, plainly)))
     assert "    first\n    block\n" in text
     assert text.partition("The checks:\n")[2].partition("\n\n")[0] == (
         "    wrong    The second thing.\n"
@@ -139,7 +140,22 @@ def test_what_is_wrong_besides_the_first_is_a_line_and_a_place() -> None:
         "        lse is\n"
         "        Your line: f:4: y"
     )
-    assert "the others often follow. Those that are left are told in full then.\n" in text
+    assert "The others often follow; what is left is told in full.\n" in text
+
+
+def test_a_known_mistake_leads_where_nothing_is_known_about_the_first() -> None:
+    unknown = replace(WRONG, name="u", title="Unknown.", diagnosis="In this case all is wrong.")
+    verdict = replace(OWN, checks=(RIGHT, unknown, KNOWN, *ALIKE))
+    text = render(verdict)
+    assert "points.\n\nwrong    The second thing.\n    Your out equals what you get" in text
+    assert "    wrong    Unknown.\n        In this case all is wrong.\n" in text
+    assert text.count("not rescaled") == 1
+    assert "Repair this one first and check again." in text
+    for known in ({"location": "f:2: w"}, {"outcome": "error"}, {"mistake": "other"}):
+        first = replace(unknown, **known)
+        assert replace(verdict, checks=(first, KNOWN)).to_repair is first
+    assert replace(verdict, checks=(unknown, WRONG)).to_repair is unknown
+    assert replace(verdict, checks=(RIGHT,)).to_repair is None
 
 
 def test_one_that_is_not_started_names_what_to_write() -> None:
@@ -195,7 +211,8 @@ def test_the_compile_table() -> None:
     )
     alike = replace(WRONG, name="compiles", message=f"{COMPILED[0].error}\nSo it is for: T4.")
     text = render(replace(ALL["compiled"], checks=(alike,)))
-    assert "error    T4 (split_kernel): There is no bfloat16 on a T4.\nwarning" in text
+    assert "error    T4 (split_kernel): see above.\nwarning" in text
+    assert text.count("There is no bfloat16 on a T4.") == 1
     wide = tuple(replace(each, kernel="k" * 200, gpu="H100-SXM5") for each in COMPILED[1:3])
     rows = render(replace(OWN, compiled=wide)).split("machine.\n")[1].splitlines()[:2]
     assert all(len(row) <= 100 for row in rows)

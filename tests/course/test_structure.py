@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import torch
 
-from fdlib.course.grading.compare import expect_close, expect_equal
-from fdlib.course.grading.observe import observing
+from fdlib.course.expect.compare import expect_close, expect_equal
+from fdlib.course.expect.observe import observing
 from fdlib.course.grading.structure import name_factor, structure
 
 ROWS = ("batch", "head", "query")

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from fdlib.course.catalogue import exercise_path
-from fdlib.course.grading.loader import LONGEST_BYTES
+from fdlib.course.reading import LONGEST_BYTES
 from fdlib.course.watch import saves, watch
 
 from .toy import SOLUTION, posix_only

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from types import ModuleType
 
 import pytest
 
 from fdlib import device
 from fdlib.course.catalogue import find, solution_path
-from fdlib.course.checks import Check, CheckContext, load_checks
-from fdlib.course.checks.guards import counted, expect_written, unwritten_memory
-from fdlib.course.grading.compare import Mismatch, expect_close
-from fdlib.course.grading.memory import MemoryFault
-from fdlib.course.grading.observe import look
+from fdlib.course.checks import load_checks
+from fdlib.course.checks.guards import at_work, expect_written, unwritten_memory
+from fdlib.course.expect.check import Check, CheckContext
+from fdlib.course.expect.compare import Mismatch, expect_close
+from fdlib.course.expect.memory import MemoryFault
+from fdlib.course.expect.observe import look
+from fdlib.course.expect.watched import watched
 from fdlib.course.grading.runner import check
-from fdlib.course.grading.watched import watched
 
 from .answers import edited, load_text
 
@@ -96,6 +98,30 @@ def test_hidden_lanes_without_other_are_named_where_nan_comes_out():
     assert "out is wrong" in wrong and "`other`" not in wrong
 
 
+def test_hidden_lanes_are_named_only_where_they_are_the_cause():
+    """The wrong value is the same with 0 in the hidden lanes: it comes from elsewhere."""
+
+    def run():
+        out = torch.empty(4)
+        kernels.no_other_kernel[(1,)](torch.ones(4), out, 3, N=4)
+        return torch.where(torch.arange(4) < 3, torch.nan, 0.0)
+
+    assert "`other`" not in str(outcome(run, [1.0, 1.0, 1.0, 0.0]))
+
+
+def test_a_load_without_other_leads_with_its_line_and_region(tmp_path):
+    path = tmp_path / "ex06_lse_combine.py"
+    text = 'tl.load(lse_ptrs, mask=in_splits, other=float("-inf"))'
+    path.write_text(edited(6, f"{text} | tl.load(lse_ptrs, mask=in_splits)"))
+    verdict = check(6, path=path, seed=0)
+    result = verdict.result("combine")
+    assert result.message.startswith("A load from LsePartial hides lanes with its mask")
+    assert result.location.endswith("lse_parts = tl.load(lse_ptrs, mask=in_splits)")
+    assert result.region == "load the LSEs and the partial outputs"
+    assert (result.diagnosis, result.mistake) == ("", "")
+    assert result.read == "03: Pointers, `tl.arange`, masks"
+
+
 def test_a_result_that_depends_on_the_order_says_so():
     def run(n):
         seen, counter = torch.empty(n), torch.zeros(1, dtype=torch.int32)
@@ -136,17 +162,46 @@ def order_of(seed):
 def test_launches_are_counted_by_module_and_name():
     out = torch.zeros(1, dtype=torch.int32)
     module = ModuleType(kernels.__name__)
-    with counted(module, "all_store_kernel") as right, counted(module, "other_kernel") as other:
+    with at_work(module, "all_store_kernel") as right, at_work(module, "other_kernel") as other:
         for _ in range(2):
             kernels.all_store_kernel[(1,)](out, 0)
-    with counted(ModuleType("elsewhere"), "all_store_kernel") as elsewhere:
+    with at_work(ModuleType("elsewhere"), "all_store_kernel") as elsewhere:
         kernels.all_store_kernel[(1,)](out, 0)
     assert (right.launches, other.launches, elsewhere.launches) == (2, 0, 0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_what_a_kernel_wrote_is_told_from_what_torch_computed(dtype):
+    seen, counter = torch.zeros(9, dtype=dtype), torch.zeros(1, dtype=torch.int32)
+    with at_work(ModuleType(kernels.__name__), "order_kernel") as work:
+        kernels.order_kernel[(9,)](seen, counter)
+    work.expect_of("a case", out=seen, also=seen.to(torch.float32)[::2])
+    work.expect_of("a case", out=torch.tensor([0.0, float("-inf"), float("nan")]))
+    with pytest.raises(Mismatch, match=r"out is not what your kernel wrote, for a case: 9 of 9"):
+        work.expect_of("a case", out=seen + 1)
+
+
+@pytest.mark.parametrize(
+    ("grid", "said"),
+    [
+        ([1, 1], "The grid is of type list, for [1, 1]"),
+        (9, "The grid is of type int"),
+        ((9 / 1,), "a float is no integer"),
+        ((1, 1, 1, 1), "one to three integers"),
+    ],
+)
+def test_a_grid_that_triton_does_not_take_is_explained(grid, said):
+    out = torch.zeros(1, dtype=torch.int32)
+    with (
+        at_work(ModuleType(kernels.__name__), "all_store_kernel"),
+        pytest.raises(Mismatch, match=re.escape(said)),
+    ):
+        kernels.all_store_kernel[grid](out, 0)
+
+
 @pytest.mark.parametrize("number", [3, 5, 6])
 def test_on_a_gpu_the_checks_run_unwatched(number, monkeypatch):
-    for name in ("grading.watched", "checks.guards", "checks.inputs"):
+    for name in ("expect.watched", "checks.guards", "checks.inputs"):
         monkeypatch.setattr(f"fdlib.course.{name}.interpreting", lambda: False)
     monkeypatch.setattr("fdlib.xray.interpreted.watching", None)
     module = load_text(number, solution_path(number).read_text(encoding="utf-8"))

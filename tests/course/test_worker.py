@@ -7,9 +7,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from fdlib.course.checks import Check
+from fdlib.course.expect.check import Check
+from fdlib.course.expect.compare import expect_equal
 from fdlib.course.grading import worker
-from fdlib.course.grading.compare import expect_equal
 from fdlib.course.grading.diagnose import Diagnosis
 from fdlib.course.grading.events import Results, read_events
 from fdlib.course.grading.judge import judge

@@ -45,8 +45,8 @@ def mean(values):
 '''
 
 CHECKS = """
-from fdlib.course.checks import Check
-from fdlib.course.grading.compare import expect_equal
+from fdlib.course.expect.check import Check
+from fdlib.course.expect.compare import expect_equal
 
 
 def _total(module, context):
@@ -91,7 +91,7 @@ def launch(x):
 """
 
 KERNEL_CHECKS = """
-from fdlib.course.checks import Check
+from fdlib.course.expect.check import Check
 
 
 def _run(module, context):

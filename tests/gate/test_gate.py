@@ -13,12 +13,13 @@ from pathlib import Path
 import pytest
 
 from fdlib.course.catalogue import EXERCISES, Exercise, find, solution_path
-from fdlib.course.checks import Check, CheckContext, load_checks
-from fdlib.course.grading.compare import Mismatch
+from fdlib.course.checks import load_checks
+from fdlib.course.expect.check import Check, CheckContext
+from fdlib.course.expect.compare import Mismatch
+from fdlib.course.expect.observe import Sight, look
 from fdlib.course.grading.diagnose import Diagnoser, Diagnosis, cause
 from fdlib.course.grading.honest import borrowed
 from fdlib.course.grading.loader import load_module
-from fdlib.course.grading.observe import Sight, look
 from fdlib.course.grading.runner import check
 from fdlib.course.grading.verdict import Verdict
 from fdlib.course.mistakes import Mistake, apply_edits, load_mistakes

@@ -15,9 +15,10 @@ from pathlib import Path
 import torch
 
 import fdlib  # noqa: F401  (first: it chooses how kernels run)
+from fdlib.record.kernels import read_kernel
 
 sys.path.insert(0, str(Path(__file__).parent))
-from timing import _read_kernel, median_us, provenance
+from timing import median_us, provenance
 
 READ_BYTES = 64 * 2**20
 PROGRAMS = (1, 2, 4, 8, 16, 32, 66, 132)
@@ -34,7 +35,7 @@ PROTOCOL = (
 
 def time_us(buffers, out, programs, block, warps, stages):
     calls = [
-        lambda x=x: _read_kernel[(programs,)](
+        lambda x=x: read_kernel[(programs,)](
             x, out, x.numel() // block, BLOCK=block, num_warps=warps, num_stages=stages
         )
         for x in buffers

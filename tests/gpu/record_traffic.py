@@ -8,11 +8,8 @@ fdlib/data/recorded/h200_prefill_traffic.json; notebook 03 reads it.
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 import math
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,17 +19,14 @@ import fdlib  # noqa: F401  (first: it chooses how kernels run)
 from fdlib.attention.flash_attention import flash_attention
 
 sys.path.insert(0, str(Path(__file__).parent))
+from ncu import DRAM_BYTES, ncu_rows
 from timing import provenance
 
 SHAPES = [
     ("Llama-3.1-8B on one GPU", 32, 8, 128, 16384),
     ("Llama-3.1-70B on one of 8 GPUs", 8, 1, 128, 16384),
 ]
-METRICS = {
-    "read_bytes": "dram__bytes_read.sum",
-    "write_bytes": "dram__bytes_write.sum",
-    "kernel_ns": "gpu__time_duration.sum",
-}
+METRICS = DRAM_BYTES | {"kernel_ns": "gpu__time_duration.sum"}
 PROTOCOL = (
     "bfloat16, one layer, batch 1, no causal mask, one call after a warm-up; bytes and kernel times by Nsight Compute, "
     "summed over the call's kernels; naive: torch matmul, softmax, matmul"
@@ -67,25 +61,8 @@ def call_once(method, heads_q, heads_kv, head_dim, length):
 
 
 def profile(method, *shape):
-    command = [
-        "ncu",
-        "--profile-from-start",
-        "off",
-        "--clock-control",
-        "none",
-        "--csv",
-        "--page",
-        "raw",
-    ]
-    command += ["--print-units", "base", "--metrics", ",".join(METRICS.values())]
-    command += [sys.executable, __file__, "--call", method, *map(str, shape)]
-    result = subprocess.run(command, capture_output=True, text=True)
-    lines = [line for line in result.stdout.splitlines() if line.startswith('"')]
-    if not lines:
-        raise RuntimeError(f"ncu found no kernel: {result.stdout[-2000:]} {result.stderr[-2000:]}")
-    rows = list(csv.DictReader(io.StringIO("\n".join(lines))))[1:]  # the first is the units
-    total = lambda metric: sum(float(row[metric].replace(",", "")) for row in rows)  # noqa: E731
-    return {"kernels": len(rows)} | {name: round(total(metric)) for name, metric in METRICS.items()}
+    rows = ncu_rows(METRICS, __file__, "--call", method, *map(str, shape))
+    return {"kernels": len(rows)} | {name: sum(row[name] for row in rows) for name in METRICS}
 
 
 def main(path):

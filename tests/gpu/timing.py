@@ -12,7 +12,9 @@ from pathlib import Path
 
 import torch
 import triton
-import triton.language as tl
+
+from fdlib.record.kernels import read_kernel
+from fdlib.record.timing import replay_times
 
 L2_FLUSH_BYTES = 1 << 30  # inputs rotate through at least this much memory, many times the L2
 MAX_COPIES = 32
@@ -20,28 +22,9 @@ MAX_COPIES = 32
 
 def median_us(calls: Sequence[Callable[[], object]], replays: int = 7) -> float:
     """Microseconds of one call; each of ``calls`` does the same work on other buffers."""
-    stream = torch.cuda.Stream()
-    stream.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(stream):
-        for call in calls[:2]:
-            call()
-    torch.cuda.current_stream().wait_stream(stream)
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        kept = [call() for call in calls]
-    graph.replay()
-    torch.cuda.synchronize()
-    times = []
-    for _ in range(replays):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        start.record()
-        graph.replay()
-        end.record()
-        torch.cuda.synchronize()
-        times.append(start.elapsed_time(end) * 1e3 / len(calls))
-    del kept
-    return sorted(times)[len(times) // 2]
+    times = replay_times(calls, replays)
+    assert times
+    return times.median_us
 
 
 def decode_buffers(batch, heads_q, heads_kv, head_dim, len_kv, dtype=torch.bfloat16):
@@ -55,18 +38,8 @@ def decode_buffers(batch, heads_q, heads_kv, head_dim, len_kv, dtype=torch.bfloa
     ]
 
 
-@triton.jit
-def _read_kernel(X, Out, blocks, BLOCK: tl.constexpr):
-    acc = tl.zeros([BLOCK], tl.float32)
-    for i in tl.range(tl.program_id(0), blocks, tl.num_programs(0)):
-        acc += tl.load(X + i.to(tl.int64) * BLOCK + tl.arange(0, BLOCK)).to(tl.float32)
-    tl.store(Out + tl.program_id(0), tl.sum(acc, 0))
-
-
 def _read_once(out, programs, block, warps, x):
-    _read_kernel[(programs,)](
-        x, out, x.numel() // block, BLOCK=block, num_warps=warps, num_stages=3
-    )
+    read_kernel[(programs,)](x, out, x.numel() // block, BLOCK=block, num_warps=warps, num_stages=3)
 
 
 def read_us(tensors: Sequence[Sequence[torch.Tensor]]) -> float:

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 from matplotlib.colors import to_hex
 from matplotlib.patches import Rectangle
 
-from fdlib.xray.draw.sms import draw_schedule, draw_sms
+from fdlib.xray.draw.sms import draw_sms
 from fdlib.xray.draw.style import WHITE
 
 
@@ -56,23 +56,3 @@ def test_busy_out_of_range(ax, busy):
 def test_a_gpu_has_sms(ax):
     with pytest.raises(ValueError, match="num_sms: got 0, takes 1 or more"):
         draw_sms(ax, 0, 0, title="SMs")
-
-
-def test_bars_lie_where_the_data_says(ax):
-    draw_schedule(ax, [(0, 0.0, 4.0, "split"), (2, 4.5, 6.0, "combine")], 4, title="Schedule")
-    bars = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in squares(ax)]
-    assert bars == [(0.0, 4.0), (4.5, 6.0)]
-    assert legend(ax) == ["split", "combine"]
-    assert len({bar.get_hatch() for bar in squares(ax)}) == 2
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("microseconds", "SM")
-
-
-@pytest.mark.parametrize("count", [0, 1, 512])
-def test_any_number_of_programs(ax, count):
-    bars = [
-        (program % 132, program // 132 * 10.0, program // 132 * 10.0 + 9, "split")
-        for program in range(count)
-    ]
-    draw_schedule(ax, bars, 132, title="Schedule")
-    assert len(squares(ax)) == count
-    assert (ax.get_legend() is not None) == (count > 0)

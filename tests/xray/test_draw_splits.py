@@ -75,52 +75,6 @@ def test_no_strips(ax):
     ax.figure.canvas.draw()
 
 
-def test_weights_stand_side_by_side(ax):
-    splits.draw_split_weights(
-        ax, [[0.5, 0.02, 0.48], [1.0, 0.0, 0.0]], ["L1.H1", "L1.H2"], title="Shares"
-    )
-    first = ax.patches[:3]
-    assert [bar.get_width() for bar in first] == pytest.approx([0.5, 0.02, 0.48])
-    assert [bar.get_x() for bar in first] == pytest.approx([0.0, 0.5, 0.52])
-    assert written(ax) == ["50%", "48%", "100%"]
-    assert in_legend(ax) == ["split 0", "split 1", "split 2"]
-    assert tick_labels(ax.yaxis) == ["L1.H1", "L1.H2"]
-
-
-@pytest.mark.parametrize("weights", [[], [[1.0]], [[1 / 512] * 512]])
-def test_weights_at_the_extremes(ax, weights):
-    splits.draw_split_weights(ax, weights, ["head"] * len(weights), title="")
-    ax.figure.canvas.draw()
-
-
-CURVES = {"1,024 keys": [(1, 20.0), (8, 6.5), (64, 9.0)], "65,536 keys": [(1, 800.0), (64, 30.0)]}
-
-
-def test_time_has_a_line_a_ring_and_a_label_per_curve(ax):
-    splits.draw_time_against_splits(ax, CURVES, [(16, "1 program per SM")], title="Time")
-    assert in_legend(ax) == list(CURVES)
-    assert written(ax) == ["6.5 us at 8", "30.0 us at 64", "1 program per SM"]
-    lines = {line.get_label(): line for line in ax.lines}
-    assert list(zip(*lines["1,024 keys"].get_data(), strict=True)) == CURVES["1,024 keys"]
-    styles = {(lines[name].get_linestyle(), lines[name].get_marker()) for name in CURVES}
-    assert len(styles) == len(CURVES)  # not by colour alone
-    assert (ax.get_xscale(), ax.get_yscale()) == ("log", "log")
-    assert tick_labels(ax.xaxis) == ["1", "8", "64"]
-
-
-def test_texts_of_waves_do_not_lie_on_each_other(ax):
-    waves = [(16, "1 program per SM"), (17, "2 programs per SM")]
-    splits.draw_time_against_splits(ax, {}, waves, title="")
-    first, second = ax.texts
-    assert first.xyann[1] != second.xyann[1]
-
-
-@pytest.mark.parametrize("curves", [{}, {"one point": [(1, 3.0)]}, {"no point": []}])
-def test_time_at_the_extremes(ax, curves):
-    splits.draw_time_against_splits(ax, curves, title="")
-    ax.figure.canvas.draw()
-
-
 def test_it_imports_nothing_that_could_compute():
     tree = ast.parse(inspect.getsource(splits))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}

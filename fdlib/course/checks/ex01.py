@@ -6,23 +6,29 @@ import math
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.checks import Check, CheckContext
 from fdlib.course.checks.inputs import (
     CACHE_AXES,
     LSE_AXES,
     OUT_AXES,
     call,
     describe,
+    far_apart,
     oracle,
     random_qkv,
     unchanged,
 )
-from fdlib.course.grading.compare import Mismatch, expect_close, expect_equal
+from fdlib.course.expect.check import Check, CheckContext
+from fdlib.course.expect.compare import Mismatch, expect_close, expect_equal
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["CHECKS"]
+
+# What a learner may take for minus infinity lies between these: -1000, -1e4, -1e9.
+_FAR = (-2e4, -3e9)
+# Two roundings of bfloat16, 2**-8 each: of a score near 5, and of its weight.
+_BFLOAT16_TOL = 4e-2
 
 
 def _expect_attention(
@@ -32,16 +38,25 @@ def _expect_attention(
     causal: bool = False,
     tol: float | None = None,
     both_signs: bool = False,
+    far: float = 0.0,
     **sizes: Any,
 ) -> None:
-    q, k, v = random_qkv(context.generator(), **sizes)
+    import torch
+
+    generator = context.generator()
+    q, k, v = random_qkv(generator, **sizes)
+    rows = "bfloat16" if q.dtype == torch.bfloat16 else ""
     if both_signs:  # one maximum for all rows would not do
         q[:, 1::2, :, 0].neg_()
-    rows = "rows near 200 and rows near -200" if both_signs else ""
+        rows = "rows near 200 and rows near -200"
+    if far:
+        rows = far_apart(q, k, far, torch.randperm(k.shape[1], generator=generator))
     case = describe(q, k, "causal" if causal else "", rows)
     with unchanged(case, q=q, k=k, v=v):
         out, lse = call(module, "attention", q, k, v, causal=causal)
     want_out, want_lse = oracle(q, k, v, causal=causal)
+    if isinstance(lse, torch.Tensor) and lse.dtype == q.dtype:
+        want_lse = want_lse.to(q.dtype)  # of bfloat16 inputs; float32 is as good
     expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES, atol=tol, rtol=tol)
     expect_close(out, want_out, what="out", case=case, axes=OUT_AXES, atol=tol, rtol=tol)
 
@@ -51,9 +66,12 @@ def _one_key(module: ModuleType, context: CheckContext) -> None:
 
 
 def _all_keys(module: ModuleType, context: CheckContext) -> None:
+    sizes: dict[str, Any]
     _expect_attention(module, context, batch=2, len_q=5, len_kv=33, heads_q=3)
     _expect_attention(module, context, batch=3, len_q=1, len_kv=64, heads_q=2, packed=True)
     _expect_attention(module, context, batch=1, len_q=9, len_kv=4, heads_q=5, head_dim=24)
+    sizes = {"batch": 2, "len_q": 4, "len_kv": 19, "heads_q": 3, "head_dim": 32}
+    _expect_attention(module, context, dtype="bfloat16", tol=_BFLOAT16_TOL, **sizes)
 
 
 def _large_scores(module: ModuleType, context: CheckContext) -> None:
@@ -62,6 +80,9 @@ def _large_scores(module: ModuleType, context: CheckContext) -> None:
         _expect_attention(module, context, tol=2e-4, **sizes)
     sizes = {"batch": 2, "len_q": 4, "len_kv": 9, "heads_q": 3, "level": 200}
     _expect_attention(module, context, tol=2e-4, both_signs=True, **sizes)
+    for far in _FAR:
+        sizes = {"batch": 1, "len_q": 2, "len_kv": 11, "heads_q": 2, "far": far}
+        _expect_attention(module, context, **sizes)
 
 
 def _causal(module: ModuleType, context: CheckContext) -> None:
@@ -70,11 +91,17 @@ def _causal(module: ModuleType, context: CheckContext) -> None:
         _expect_attention(module, context, causal=True, **sizes)
     sizes = {"batch": 1, "len_q": 5, "len_kv": 12, "heads_q": 2, "level": -200}
     _expect_attention(module, context, causal=True, tol=2e-4, **sizes)
+    for far in _FAR:
+        sizes = {"batch": 1, "len_q": 8, "len_kv": 8, "heads_q": 2, "far": far}
+        _expect_attention(module, context, causal=True, **sizes)
 
 
-def _decode_case(context: CheckContext, used: int) -> tuple[dict[str, torch.Tensor], str]:
+def _decode_case(
+    context: CheckContext, used: int, *, spare: int = 4, **sizes: Any
+) -> tuple[dict[str, torch.Tensor], str]:
     """The arguments of one decoding step; NaN stands in the caches behind the `used` positions."""
-    q, k, v = random_qkv(context.generator(), batch=3, len_q=1, len_kv=used + 4, heads_q=2)
+    sizes = {"batch": 3, "len_q": 1, "len_kv": used + spare, "heads_q": 2, **sizes}
+    q, k, v = random_qkv(context.generator(), **sizes)
     new = {"q": q, "k_new": k[:, used : used + 1].clone(), "v_new": v[:, used : used + 1].clone()}
     k[:, used:], v[:, used:] = math.nan, math.nan
     case = describe(q, k, f"length {used} before the step, NaN in the rest of the cache")
@@ -88,8 +115,8 @@ def _after_the_step(args: dict[str, torch.Tensor], name: str, used: int) -> torc
 
 
 def _cache_write(module: ModuleType, context: CheckContext) -> None:
-    for used in (0, 9):
-        args, case = _decode_case(context, used)
+    for used, spare in ((0, 4), (9, 4), (6, 1)):
+        args, case = _decode_case(context, used, spare=spare, head_dim=16 + used)
         want = {name: _after_the_step(args, name, used) for name in ("k", "v")}
         returns = ("out", "lse", "length")
         _, _, length = call(module, "decode_step", *args.values(), used, returns=returns)
@@ -106,15 +133,19 @@ def _cache_write(module: ModuleType, context: CheckContext) -> None:
 
 
 def _decode(module: ModuleType, context: CheckContext) -> None:
-    for used in (0, 1, 13):
-        args, case = _decode_case(context, used)
+    for used, spare, head_dim, level in (
+        *((0, 4, 16, 0), (1, 4, 32, 0), (13, 4, 24, 0)),
+        *((12, 1, 64, 0), (0, 1, 8, 0), (9, 3, 16, 200), (9, 3, 16, -200)),
+    ):
+        args, case = _decode_case(context, used, spare=spare, head_dim=head_dim, level=level)
         keys, values = (_after_the_step(args, name, used)[:, : used + 1] for name in ("k", "v"))
         want_out, want_lse = oracle(args["q"], keys, values)
         with unchanged(case, q=args["q"], k_new=args["k_new"], v_new=args["v_new"]):
             returns = ("out", "lse", "length")
             out, lse, _ = call(module, "decode_step", *args.values(), used, returns=returns)
-        expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES)
-        expect_close(out, want_out, what="out", case=case, axes=OUT_AXES)
+        tol = 2e-4 if level else None
+        expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES, atol=tol, rtol=tol)
+        expect_close(out, want_out, what="out", case=case, axes=OUT_AXES, atol=tol, rtol=tol)
 
 
 CHECKS = (

@@ -6,7 +6,6 @@ import math
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.checks import Check, CheckContext
 from fdlib.course.checks.inputs import (
     LSE_AXES,
     OUT_AXES,
@@ -16,26 +15,44 @@ from fdlib.course.checks.inputs import (
     random_qkv,
     unchanged,
 )
-from fdlib.course.grading.compare import expect_close
+from fdlib.course.expect.check import Check, CheckContext
+from fdlib.course.expect.compare import expect_close
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["CHECKS"]
 
-_ROW_AXES = ("batch", "head", "row")
+_AXES = ("outermost", "outer", "batch", "head", "row")
 _STATE = ("m", "l", "acc")
 _LEAD, _ROWS, _KEYS, _DIM = (2, 3), 5, 7, 4  # all different: an exchanged axis shows
+_OTHER_LEADS = ((), (3,), (2, 1, 3), (2, 3, 1, 2))
+# What a learner may take for minus infinity lies between these: -1000, -1e4, -1e9.
+_FAR = (-2e4, -3e9)
 
 
-def _block(generator: torch.Generator, level: float = 0.0) -> tuple[torch.Tensor, torch.Tensor]:
-    """Scores (2, 3, 5, 7) around `level`, all of one sign if it is not 0, and v (2, 3, 7, 4)."""
+def _row_axes(rows: torch.Tensor) -> tuple[str, ...]:
+    return _AXES[-rows.ndim :]
+
+
+def _block(
+    generator: torch.Generator, level: float = 0.0, lead: tuple[int, ...] = _LEAD
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Scores (*lead, 5, 7) around `level`, all of one sign if it is not 0, and v (*lead, 7, 4)."""
     import torch
 
-    scores = 2 * torch.randn(*_LEAD, _ROWS, _KEYS, generator=generator)
+    scores = 2 * torch.randn(*lead, _ROWS, _KEYS, generator=generator)
     if level:
         scores = math.copysign(1, level) * scores.abs() + level
-    return scores, torch.randn(*_LEAD, _KEYS, _DIM, generator=generator)
+    return scores, torch.randn(*lead, _KEYS, _DIM, generator=generator)
+
+
+def _far_block(generator: torch.Generator, level: float) -> tuple[torch.Tensor, torch.Tensor]:
+    """Scores `level`, 2 * level, ... in any order, and minus that in every other row: one key has all the weight."""
+    scores, v = _block(generator)
+    scores = level * (1 + scores.argsort(dim=-1)).float()
+    scores[..., 1::2, :].neg_()
+    return scores, v
 
 
 def _state_of(scores: torch.Tensor, v: torch.Tensor) -> tuple[torch.Tensor, ...]:
@@ -58,19 +75,20 @@ def _expect_state(
 ) -> tuple[torch.Tensor, ...]:
     """Fold `block` into `before` and compare with `want`; returns the learner's new state."""
     scores, v = block
+    dtype = scores.dtype
     with unchanged(case, v=v):
-        state = [x.float() for x in before]
+        state = [x.to(dtype) for x in before]
         got = call(module, "update", *state, scores.clone(), v, returns=_STATE)
     for name, actual, expected in zip(_STATE, got, want, strict=True):
-        axes = (*_ROW_AXES, "dim")[: expected.ndim]
-        expect_close(actual, expected.float(), what=name, case=case, axes=axes)
+        axes = (*_row_axes(want[0]), "dim")[: expected.ndim]
+        expect_close(actual, expected.to(dtype), what=name, case=case, axes=axes)
     return got
 
 
-def _empty() -> tuple[torch.Tensor, ...]:
+def _empty(lead: tuple[int, ...] = _LEAD) -> tuple[torch.Tensor, ...]:
     import torch
 
-    rows = (*_LEAD, _ROWS)
+    rows = (*lead, _ROWS)
     return torch.full(rows, -math.inf), torch.zeros(rows), torch.zeros(*rows, _DIM)
 
 
@@ -80,6 +98,19 @@ def _first_block(module: ModuleType, context: CheckContext) -> None:
         block = _block(generator, level)
         case = f"the first block, M {_ROWS}, N {_KEYS}, D {_DIM}{text}"
         _expect_state(module, case, _empty(), block, _state_of(*block))
+    for level in _FAR:
+        block = _far_block(generator, level)
+        case = (
+            f"the first block, scores from {level:g} on and, in every other row, from {-level:g} on"
+        )
+        _expect_state(module, case, _empty(), block, _state_of(*block))
+    for lead in _OTHER_LEADS:
+        block = _block(generator, lead=lead)
+        case = f"the first block, scores of shape {(*lead, _ROWS, _KEYS)}"
+        _expect_state(module, case, _empty(lead), block, _state_of(*block))
+    scores, v = (x.bfloat16() for x in _block(generator))
+    case = "the first block, everything in bfloat16"
+    _expect_state(module, case, _empty(), (scores, v), _state_of(scores, v))
 
 
 def _correction(module: ModuleType, context: CheckContext) -> None:
@@ -93,6 +124,11 @@ def _correction(module: ModuleType, context: CheckContext) -> None:
         want = _state_of(torch.cat([old[0], scores], dim=-1), both[1])
         case = f"a second block after which the maximum {text}"
         _expect_state(module, case, _state_of(*old), (scores, new[1]), want)
+    for lead in _OTHER_LEADS:
+        old, new = _block(generator, lead=lead), _block(generator, 5.0, lead)
+        want = _state_of(torch.cat([old[0], new[0]], dim=-1), torch.cat([old[1], new[1]], dim=-2))
+        case = f"a second block, scores of shape {(*lead, _ROWS, _KEYS)}"
+        _expect_state(module, case, _state_of(*old), new, want)
 
 
 def _hidden_rows(module: ModuleType, context: CheckContext) -> None:
@@ -112,18 +148,34 @@ def _hidden_rows(module: ModuleType, context: CheckContext) -> None:
 
 
 def _finish(module: ModuleType, context: CheckContext) -> None:
+
+    generator = context.generator()
+    for level in (0.0, 200.0, -200.0):
+        scores, v = _block(generator, level)
+        scores[1, 0, 2:4] = -math.inf
+        _expect_finish(module, scores, v)
+    for level in _FAR:
+        _expect_finish(module, *_far_block(generator, level))
+    for lead in _OTHER_LEADS:
+        _expect_finish(module, *_block(generator, lead=lead))
+    _expect_finish(module, *(x.double() for x in _block(generator)))
+    _expect_finish(module, *(x.bfloat16() for x in _block(generator)))
+
+
+def _expect_finish(module: ModuleType, scores: torch.Tensor, v: torch.Tensor) -> None:
     import torch
 
-    for level in (0.0, 200.0, -200.0):
-        scores, v = _block(context.generator(), level)
-        scores[1, 0, 2:4] = -math.inf
-        m, l, acc = _state_of(scores, v)  # noqa: E741
-        case = f"a state with l from {float(l.min()):.2g} to {float(l.max()):.2g}"
-        out, lse = call(module, "finish", m.float(), l.float(), acc.float())
-        want_lse = torch.logsumexp(scores.double(), dim=-1)
-        want = torch.softmax(scores.double(), dim=-1).nan_to_num(0.0) @ v.double()
-        expect_close(lse, want_lse.float(), what="lse", case=case, axes=_ROW_AXES)
-        expect_close(out, want.float(), what="out", case=case, axes=(*_ROW_AXES, "dim"))
+    dtype = scores.dtype
+    m, l, acc = (x.to(dtype) for x in _state_of(scores, v))  # noqa: E741
+    case = f"a state with m from {float(m.min()):.3g} to {float(m.max()):.3g}, m of shape {tuple(m.shape)}, {dtype}"
+    out, lse = call(module, "finish", m, l, acc)
+    seen = l > 0
+    divisor = torch.where(seen, l, 1.0).double()
+    want_lse = torch.where(seen, m.double() + divisor.log(), -math.inf)
+    want_out = acc.double() / divisor[..., None]
+    axes = _row_axes(m)
+    expect_close(lse, want_lse.to(dtype), what="lse", case=case, axes=axes)
+    expect_close(out, want_out.to(dtype), what="out", case=case, axes=(*axes, "dim"))
 
 
 def _whole(module: ModuleType, context: CheckContext) -> None:

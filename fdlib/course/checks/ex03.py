@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from fdlib.course.checks import Check, CheckContext, Compilation
 from fdlib.course.checks.guards import expect_written, unwritten_memory
 from fdlib.course.checks.inputs import (
     LSE_AXES,
     OUT_AXES,
     call,
     describe,
+    far_apart,
     nan_behind,
     oracle,
     random_qkv,
     unchanged,
 )
-from fdlib.course.grading.compare import expect_close
-from fdlib.course.grading.watched import watched
-from fdlib.device import kernel_device
+from fdlib.course.expect.check import Check, CheckContext, Compilation
+from fdlib.course.expect.compare import expect_close
+from fdlib.course.expect.watched import watched
+from fdlib.device import interpreting, kernel_device
+
+if TYPE_CHECKING:
+    import torch
+
+    # Changes q, k and v in place, has an order of the keys to do it by, and returns words for the case.
+    Change = Callable[[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor], str]
 
 __all__ = ["CHECKS", "COMPILES"]
+
+# What a learner may take for minus infinity lies between these: -1000, -1e4, -1e9.
+_FAR = (-2e4, -3e9)
+# exp(x / 4) is 0.5105, nearly in the middle of two float16 numbers, and is rounded up.
+_ROUNDED_UP = -2.689453125
 
 
 def _expect_attention(
@@ -31,17 +44,18 @@ def _expect_attention(
     causal: bool = False,
     blocks: tuple[int, int] = (32, 32),
     tol: float | None = None,
-    large_sums: bool = False,
+    change: Change | None = None,
     **sizes: Any,
 ) -> None:
-    q, k, v = random_qkv(context.generator(), device=kernel_device(), **sizes)
-    if large_sums:  # equal weights, v in the thousands: out is their mean, acc their sum
-        q.zero_()
-        v.abs_().mul_(4000)
+    import torch
+
+    generator = context.generator()
+    q, k, v = random_qkv(generator, device=kernel_device(), **sizes)
+    changed = change(q, k, v, torch.randperm(k.shape[1], generator=generator)) if change else ""
     dtype = str(q.dtype).removeprefix("torch.")
     behind = nan_behind(k, blocks[1])
     shown_blocks = "blocks of {} by {}".format(*blocks)
-    case = describe(q, k, dtype, "causal" if causal else "", shown_blocks)
+    case = describe(q, k, dtype, "causal" if causal else "", changed, shown_blocks)
     with unchanged(case, q=q, k=k, v=v), unwritten_memory(case):
         block_m, block_n = blocks
         out, lse = call(
@@ -50,13 +64,31 @@ def _expect_attention(
     for name, got, axes in (("out", out, OUT_AXES), ("lse", lse, LSE_AXES)):
         expect_written(got, what=name, case=case, axes=axes)
     want_out, want_lse = oracle(q, k, v, causal=causal)
-    # float16 weights may be summed as they are multiplied: half a unit in the last place off.
-    lse_tol = 5e-4 if dtype == "float16" else tol
-    for name, got, want, axes, by in (
-        ("lse", lse, want_lse, LSE_AXES, lse_tol),
-        ("out", out, want_out, OUT_AXES, tol),
+    for name, got, want, axes in (
+        ("lse", lse, want_lse, LSE_AXES),
+        ("out", out, want_out, OUT_AXES),
     ):
-        expect_close(got, want, what=name, case=case, axes=axes, atol=by, rtol=by, if_nan=behind)
+        expect_close(got, want, what=name, case=case, axes=axes, atol=tol, rtol=tol, if_nan=behind)
+
+
+def _far(level: float) -> Change:
+    return lambda q, k, v, order: far_apart(q, k, level, order.to(k.device))
+
+
+def _large_sums(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, order: torch.Tensor) -> str:
+    """Equal weights, v in the thousands: out is their mean, acc their sum."""
+    q.zero_()
+    v.abs_().mul_(4000)
+    return ""
+
+
+def _equal_weights(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, order: torch.Tensor) -> str:
+    """One key has the score 0, all others have one weight, which float16 rounds up. For D 16."""
+    q.zero_()
+    q[..., 0] = 1
+    k.zero_()
+    k[:, 1:, :, 0] = _ROUNDED_UP
+    return "all keys but one with the same score"
 
 
 def _one_block(module: ModuleType, context: CheckContext) -> None:
@@ -87,6 +119,9 @@ def _large_scores(module: ModuleType, context: CheckContext) -> None:
         _expect_attention(module, context, blocks=(16, 16), tol=2e-4, level=level, **sizes)
     sizes = {"batch": 1, "len_q": 5, "len_kv": 40, "heads_q": 2, "level": 100, "falling": True}
     _expect_attention(module, context, blocks=(16, 16), tol=2e-4, **sizes)
+    for far in _FAR:
+        sizes = {"batch": 1, "len_q": 5, "len_kv": 20, "heads_q": 2, "change": _far(far)}
+        _expect_attention(module, context, blocks=(16, 16), **sizes)
 
 
 def _causal(module: ModuleType, context: CheckContext) -> None:
@@ -95,6 +130,12 @@ def _causal(module: ModuleType, context: CheckContext) -> None:
         _expect_attention(module, context, causal=True, blocks=(16, 16), **sizes)
     sizes = {"batch": 2, "len_q": 7, "len_kv": 20, "heads_q": 2, "level": -200}
     _expect_attention(module, context, causal=True, blocks=(16, 16), tol=2e-4, **sizes)
+    for len_q, len_kv, blocks in ((40, 52, (32, 16)), (37, 45, (16, 32)), (33, 33, (16, 64))):
+        sizes = {"batch": 1, "len_q": len_q, "len_kv": len_kv, "heads_q": 2}
+        _expect_attention(module, context, causal=True, blocks=blocks, **sizes)
+    for far in _FAR:
+        sizes = {"batch": 1, "len_q": 18, "len_kv": 18, "heads_q": 2, "change": _far(far)}
+        _expect_attention(module, context, causal=True, blocks=(16, 16), **sizes)
 
 
 def _empty_rows(module: ModuleType, context: CheckContext) -> None:
@@ -109,7 +150,11 @@ def _float16(module: ModuleType, context: CheckContext) -> None:
     # Scores near 60, rounded to float16, are off by up to 1/64.
     _expect_attention(module, context, causal=True, level=60, **sizes)
     # acc passes 65504, the largest float16; out does not.
-    _expect_attention(module, context, large_sums=True, **sizes)
+    _expect_attention(module, context, change=_large_sums, **sizes)
+    # A weight that is rounded before it is summed moves the LSE by 4.6e-4.
+    _expect_attention(module, context, change=_equal_weights, **sizes)
+    if not interpreting():  # the interpreter computes with bfloat16's bits as if they were integers
+        _expect_attention(module, context, causal=True, **{**sizes, "dtype": "bfloat16"})
 
 
 CHECKS = watched(

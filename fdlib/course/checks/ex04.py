@@ -8,9 +8,9 @@ from dataclasses import replace
 from types import ModuleType
 from typing import Any
 
-from fdlib.course.checks import Check, CheckContext
-from fdlib.course.grading.compare import Mismatch, expect_equal
-from fdlib.course.grading.observe import compared, look, observing
+from fdlib.course.expect.check import Check, CheckContext
+from fdlib.course.expect.compare import Mismatch, expect_equal
+from fdlib.course.expect.observe import compared, look, observing
 from fdlib.gpus import GPUS
 from fdlib.plan import flash_attention_programs
 from fdlib.shapes import MODELS, AttentionShape

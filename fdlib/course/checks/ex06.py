@@ -6,9 +6,8 @@ import math
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.checks import Check, CheckContext, Compilation
 from fdlib.course.checks.ex06_merge import Parts, merge, merge_extremes
-from fdlib.course.checks.guards import counted, expect_written, unwritten_memory
+from fdlib.course.checks.guards import Work, at_work, expect_written, unwritten_memory
 from fdlib.course.checks.inputs import (
     LSE_AXES,
     OUT_AXES,
@@ -19,8 +18,9 @@ from fdlib.course.checks.inputs import (
     random_qkv,
     unchanged,
 )
-from fdlib.course.grading.compare import Mismatch, expect_close
-from fdlib.course.grading.watched import watched
+from fdlib.course.expect.check import Check, CheckContext, Compilation
+from fdlib.course.expect.compare import Mismatch, expect_close
+from fdlib.course.expect.watched import watched
 from fdlib.device import kernel_device
 from fdlib.plan import split_ranges
 
@@ -50,20 +50,36 @@ def _expect_combined(
     with (
         unchanged(case, out_partial=out_partial, lse_partial=lse_partial),
         unwritten_memory(case),
+        at_work(module, "combine_kernel") as work,
     ):
         out, lse = call(module, "combine", out_partial, lse_partial)
     expect_written(lse, what="lse", case=case, axes=LSE_AXES)
     expect_written(out, what="out", case=case, axes=OUT_AXES)
     expect_close(lse, want[1], what="lse", case=case, axes=LSE_AXES, atol=tol, rtol=tol)
     expect_close(out, want[0], what="out", case=case, axes=OUT_AXES, atol=tol, rtol=tol)
+    _expect_combining(work, len(out_partial), case, out, lse)
+
+
+def _expect_combining(work: Work, num_splits: int, case: str, out: Any, lse: Any) -> None:
+    """`Mismatch` unless the learner's kernel was given all parts and wrote what came back."""
+    if not work.launches:
+        raise Mismatch(
+            f"combine_kernel was never launched, for {case}. Merge the parts with your kernel: combine launches it."
+        )
+    if work.parts < num_splits:
+        raise Mismatch(
+            f"combine_kernel was given {work.parts} of the {num_splits} parts, for {case}. Have as many parts made as "
+            "num_splits says, and let the kernel merge all of them."
+        )
+    work.expect_of(case, lse=lse, out=out)
 
 
 def _combine(module: ModuleType, context: CheckContext) -> None:
     generator = context.generator()
-    for num_splits, heads in ((4, 3), (1, 2), (3, 5), (6, 2), (9, 3)):
+    for num_splits, heads, dim in ((4, 3, 16), (1, 2, 16), (3, 5, 128), (6, 2, 32), (9, 3, 16)):
         sizes: dict[str, Any] = {"batch": 2, "len_q": 1, "len_kv": 163, "heads_q": heads}
-        q, k, v = random_qkv(generator, **sizes)
-        case = f"{num_splits} splits of unequal size, B 2, H {heads}, D 16"
+        q, k, v = random_qkv(generator, head_dim=dim, **sizes)
+        case = f"{num_splits} splits of unequal size, B 2, H {heads}, D {dim}"
         _expect_combined(module, _parts(q, k, v, num_splits), oracle(q, k, v), case)
 
 
@@ -97,24 +113,26 @@ def _combine_extremes(module: ModuleType, context: CheckContext) -> None:
 
 def _flash_decode(module: ModuleType, context: CheckContext) -> None:
     generator = context.generator()
-    for dtype, len_kv, num_splits in (("float32", 300, 3), ("float16", 70, 5), ("float32", 1, 2)):
+    for dtype, len_kv, num_splits, head_dim in (
+        ("float32", 300, 3, 16),
+        ("float16", 70, 5, 64),
+        ("bfloat16", 90, 2, 128),
+        ("float32", 1, 2, 16),
+    ):
         sizes: dict[str, Any] = {"batch": 2, "len_q": 1, "heads_q": 6, "heads_kv": 2}
-        q, k, v = random_qkv(generator, len_kv=len_kv, dtype=dtype, device=kernel_device(), **sizes)
+        sizes |= {"dtype": dtype, "len_kv": len_kv, "head_dim": head_dim}
+        q, k, v = random_qkv(generator, device=kernel_device(), **sizes)
         case = describe(q, k, dtype, f"{num_splits} splits")
         with (
             unchanged(case, q=q, k=k, v=v),
             unwritten_memory(case),
-            counted(module, "combine_kernel") as kernel,
+            at_work(module, "combine_kernel") as work,
         ):
             out, lse = call(module, "flash_decode", q, k, v, num_splits)
-        if not kernel.launches:
-            raise Mismatch(
-                "flash_decode never launched combine_kernel. Merge the parts with your kernel: "
-                "combine launches it."
-            )
         want_out, want_lse = oracle(q, k, v)
         expect_close(lse, want_lse, what="lse", case=case, axes=LSE_AXES)
         expect_close(out, want_out, what="out", case=case, axes=OUT_AXES)
+        _expect_combining(work, num_splits, case, out, lse)
 
 
 def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
@@ -127,12 +145,12 @@ def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
         return _parts(q, k, v, num_splits)
 
     case = describe(q, k, "float16", "5 splits, split_kv passed in")
-    with unwritten_memory(case):
+    with unwritten_memory(case), at_work(module, "combine_kernel") as work:
         out, lse = call(module, "flash_decode", q, k, v, 5, split_kv=split_kv)
     if counts != [5]:
-        got = f"once each with num_splits {counts}" if counts else "never"
+        got = f"was called once each with num_splits {counts}" if counts else "was never called"
         raise Mismatch(
-            f"The split_kv given to flash_decode was called {got}, for {case}; "
+            f"The split_kv given to flash_decode {got}, for {case}; "
             "expected one call, split_kv(q, k, v, 5)."
         )
     want_out, want_lse = oracle(q, k, v)
@@ -140,6 +158,7 @@ def _own_split_kv(module: ModuleType, context: CheckContext) -> None:
     # A right answer is off by one unit in the last place. Parts that are rounded before they are
     # combined are off by more where they nearly cancel.
     expect_close(out, want_out, what="out", case=case, axes=OUT_AXES, rtol=6e-4, atol=1e-5)
+    _expect_combining(work, 5, case, out, lse)
 
 
 CHECKS = watched(
@@ -192,14 +211,21 @@ CHECKS = watched(
 )
 
 
-def _launch(module: ModuleType, dtype: str) -> None:
+def _launch(module: ModuleType, dtype: str, num_splits: int) -> None:
     import torch
 
-    parts = torch.empty(8, 2, 1, 8, 128), torch.empty(8, 2, 8, 1)
+    batch, heads = (1, 1) if num_splits == 1 else (2, 8)
+    parts = (
+        torch.empty(num_splits, batch, 1, heads, 128),
+        torch.empty(num_splits, batch, heads, 1),
+    )
     call(module, "combine", *parts, getattr(torch, dtype))
 
 
+# Triton compiles an argument of 1 as the number 1, which is no tensor in the kernel.
 COMPILES = (
-    Compilation("8 splits, D 128, float16 out", lambda module: _launch(module, "float16")),
-    Compilation("8 splits, D 128, float32 out", lambda module: _launch(module, "float32")),
+    Compilation("8 splits, D 128, float16 out", lambda module: _launch(module, "float16", 8)),
+    Compilation(
+        "1 split, 1 head, D 128, float32 out", lambda module: _launch(module, "float32", 1)
+    ),
 )

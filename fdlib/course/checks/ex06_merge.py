@@ -6,9 +6,9 @@ import math
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.checks import CheckContext
 from fdlib.course.checks.inputs import call, oracle, random_qkv, unchanged
-from fdlib.course.grading.compare import expect_close
+from fdlib.course.expect.check import CheckContext
+from fdlib.course.expect.compare import Mismatch, expect_close
 
 if TYPE_CHECKING:
     import torch
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 __all__ = ["Parts", "merge", "merge_extremes"]
 
 Parts = tuple["torch.Tensor", "torch.Tensor"]  # out and lse
+_AXES: dict[int, tuple[str, ...]] = {  # of out, by how many axes lse has
+    1: ("row", "dim"),
+    2: ("head", "batch", "dim"),
+    3: ("head", "batch", "query", "dim"),
+    4: ("layer", "head", "batch", "query", "dim"),
+}
 
 
 def _expect_merge(
@@ -24,14 +30,17 @@ def _expect_merge(
     (out_a, lse_a), (out_b, lse_b) = a, b
     with unchanged(case, out_a=out_a, lse_a=lse_a, out_b=out_b, lse_b=lse_b):
         out, lse = call(module, "merge", out_a, lse_a, out_b, lse_b)
-    axes = ("head", "batch", "dim")
-    expect_close(lse, want[1], what="lse", case=case, axes=axes[:2], atol=tol, rtol=tol)
+    axes = _AXES[lse_a.ndim]
+    expect_close(lse, want[1], what="lse", case=case, axes=axes[:-1], atol=tol, rtol=tol)
     expect_close(out, want[0], what="out", case=case, axes=axes, atol=tol, rtol=tol)
 
 
-def _merge_inputs(context: CheckContext, len_kv: int, level: float) -> tuple[Parts, Parts, Parts]:
+def _merge_inputs(
+    context: CheckContext, len_kv: int, level: float, head_dim: int = 16
+) -> tuple[Parts, Parts, Parts]:
     """Two parts and their whole, as (H, B, D) and (H, B): the parts hold 16 and len_kv - 16 keys."""
     sizes: dict[str, Any] = {"batch": 2, "len_q": 1, "heads_q": 5, "level": level}
+    sizes["head_dim"] = head_dim
     q, k, v = random_qkv(context.generator(), len_kv=len_kv, **sizes)
     pieces = [(0, 16), (16, len_kv), (0, len_kv)]
     parts = [oracle(q, k[:, start:end], v[:, start:end]) for start, end in pieces]
@@ -40,12 +49,32 @@ def _merge_inputs(context: CheckContext, len_kv: int, level: float) -> tuple[Par
 
 
 def merge(module: ModuleType, context: CheckContext) -> None:
-    """Two parts of unequal size, in both orders."""
+    """Two parts of unequal size, in both orders, and with one to four axes before D."""
     for len_kv in (17, 90):
         a, b, whole = _merge_inputs(context, len_kv, 0.0)
         case = f"H 5, B 2, D 16, parts of 16 and {len_kv - 16} keys"
         _expect_merge(module, case, a, b, whole)
         _expect_merge(module, case + ", the larger part first", b, a, whole)
+    for leading in ((5, 2, 1), (10,), (1, 5, 1, 2)):
+        _expect_merge_of(module, leading, *_merge_inputs(context, 40, 0.0, head_dim=64))
+
+
+def _expect_merge_of(
+    module: ModuleType, leading: tuple[int, ...], a: Parts, b: Parts, whole: Parts
+) -> None:
+    """The same parts with other axes before D; what the learner's code raises then is explained."""
+    cut = [
+        (out.reshape(*leading, out.shape[-1]), lse.reshape(leading)) for out, lse in (a, b, whole)
+    ]
+    case = f"out {tuple(cut[0][0].shape)}, lse {leading}"
+    try:
+        _expect_merge(module, case, *cut)
+    except (IndexError, RuntimeError, ValueError) as error:
+        first = str(error).partition("\n")[0]
+        raise Mismatch(
+            f"merge raises {type(error).__name__} for {case}: {first}\n"
+            "The two parts may have any number of axes before the last one."
+        ) from error
 
 
 def merge_extremes(module: ModuleType, context: CheckContext) -> None:

@@ -1,23 +1,26 @@
-"""What a kernel did: outputs never written, writes past the end, and whether it was launched."""
+"""What a kernel did: outputs never written, writes past the end, and whether it did the work."""
 
 from __future__ import annotations
 
 import contextlib
+import inspect
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest import mock
 
-from fdlib.course.grading.compare import Mismatch, place, plain_tensor, share
+from fdlib.course.expect.compare import Mismatch, place, plain_tensor, share
+from fdlib.course.expect.shortened import shortened
 from fdlib.device import interpreting
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Counted", "counted", "expect_written", "unwritten_memory"]
+__all__ = ["Work", "at_work", "expect_written", "unwritten_memory"]
 
 _GUARD = 65_536  # elements behind a tensor, on a GPU: as far as a plausible wrong index reaches
+_MARKS = {"torch.float16": 0x7EAD, "torch.bfloat16": 0x7FAD, "torch.float32": 0x7FCADEAD}
 
 
 @contextlib.contextmanager
@@ -35,7 +38,7 @@ def unwritten_memory(case: str) -> Iterator[None]:
     def marked(make: Any) -> Any:
         def make_marked(*args: Any, **kw: Any) -> torch.Tensor:
             tensor = make(*args, **kw)
-            if tensor.dtype not in (torch.float16, torch.float32):
+            if str(tensor.dtype) not in _MARKS:
                 return tensor
             memory = make_empty(tensor.numel() + guarded, dtype=tensor.dtype, device=tensor.device)
             bits, mark = _bits(memory)
@@ -60,7 +63,7 @@ def unwritten_memory(case: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _faults_of(case: str) -> Iterator[None]:
-    from fdlib.course.grading.memory import fault_in
+    from fdlib.course.expect.memory import fault_in
 
     try:
         yield
@@ -75,7 +78,7 @@ def expect_written(tensor: Any, *, what: str, case: str, axes: tuple[str, ...]) 
     """Raise `Mismatch` if an element still holds what `unwritten_memory` put there."""
     import torch
 
-    if not isinstance(tensor, torch.Tensor) or tensor.dtype not in (torch.float16, torch.float32):
+    if not isinstance(tensor, torch.Tensor) or str(tensor.dtype) not in _MARKS:
         return  # `expect_close` says more about this
     bits, mark = _bits(plain_tensor(tensor))
     missing = (bits == mark).cpu()
@@ -91,34 +94,94 @@ def _bits(tensor: torch.Tensor) -> tuple[torch.Tensor, int]:
     """The tensor as integers, and those of a NaN that no arithmetic makes."""
     import torch
 
-    half = tensor.dtype == torch.float16
-    return tensor.view(torch.int16 if half else torch.int32), 0x7EAD if half else 0x7FCADEAD
+    mark = _MARKS[str(tensor.dtype)]
+    return tensor.view(torch.int16 if mark <= 0x7FFF else torch.int32), mark
 
 
 @dataclass
-class Counted:
-    """How often a kernel was launched."""
+class Work:
+    """What the learner's kernels did: how often they were launched, and the numbers that they wrote."""
 
     launches: int = 0
+    parts: int = 0  # of all launches: what `num_splits` was
+    wrote: list[torch.Tensor] = field(default_factory=list)
+
+    def expect_of(self, case: str, **returned: Any) -> None:
+        """Raise `Mismatch` if a returned tensor holds numbers that no kernel wrote.
+
+        0, infinities and NaN are let pass: they may stand in a tensor before the launch.
+        """
+        import torch
+
+        for what, tensor in returned.items():
+            if not isinstance(tensor, torch.Tensor):
+                continue  # `expect_close` says more about this
+            there = plain_tensor(tensor).detach()
+            known = [part.to(there.dtype).float() for part in self.wrote]
+            numbers = there[there.isfinite() & (there != 0)].float()
+            own = torch.isin(numbers, torch.cat(known)) if known else torch.zeros_like(numbers) != 0
+            if not own.all():
+                raise Mismatch(
+                    f"{what} is not what your kernel wrote, for {case}: {share(~own)} come from "
+                    "elsewhere. Return what the kernel stores, and compute nothing a second time beside it."
+                )
 
 
 @contextlib.contextmanager
-def counted(module: ModuleType, name: str) -> Iterator[Counted]:
-    """In the block, the launches of the learner's kernel of this name are counted."""
+def at_work(module: ModuleType, name: str) -> Iterator[Work]:
+    """In the block, the launches of the learner's kernel of this name, with all that each one changed.
+
+    A grid that Triton does not take raises `Mismatch`.
+    """
     from triton.runtime.interpreter import InterpretedFunction
     from triton.runtime.jit import JITFunction
 
-    count = Counted()
+    work = Work()
 
-    def counting(run: Any) -> Any:
-        def counted_run(kernel: Any, *args: Any, **kw: Any) -> Any:
-            same = (kernel.fn.__module__, kernel.fn.__name__) == (module.__name__, name)
-            count.launches += same and not kw.get("warmup")
-            return run(kernel, *args, **kw)
+    def noting(run: Any) -> Any:
+        def noted_run(kernel: Any, *args: Any, **kw: Any) -> Any:
+            mine = (kernel.fn.__module__, kernel.fn.__name__) == (module.__name__, name)
+            if not mine or kw.get("warmup"):
+                return run(kernel, *args, **kw)
+            _refuse_grid(kw.get("grid"))
+            given = dict(zip(inspect.signature(kernel.fn).parameters, args, strict=False)) | kw
+            before = _copies(given)
+            result = run(kernel, *args, **kw)
+            work.launches += 1
+            work.parts += int(given.get("num_splits") or 0)
+            for key, after in _copies(given).items():
+                bits = [_bits(x)[0] if str(x.dtype) in _MARKS else x for x in (before[key], after)]
+                work.wrote.append(after[bits[0] != bits[1]])
+            return result
 
-        return counted_run
+        return noted_run
 
     with contextlib.ExitStack() as stack:
         for kind in (InterpretedFunction, JITFunction):
-            stack.enter_context(mock.patch.object(kind, "run", counting(kind.run)))
-        yield count
+            stack.enter_context(mock.patch.object(kind, "run", noting(kind.run)))
+        yield work
+
+
+def _copies(given: dict[str, Any]) -> dict[str, torch.Tensor]:
+    import torch
+
+    tensors = {key: value for key, value in given.items() if isinstance(value, torch.Tensor)}
+    return {key: plain_tensor(value).detach().clone() for key, value in tensors.items()}
+
+
+def _refuse_grid(grid: Any) -> None:
+    """Triton's own words about it are about Triton's inside."""
+    if callable(grid):
+        return
+    if not isinstance(grid, tuple):
+        got, hint = type(grid).__name__, ""
+        if isinstance(grid, list):
+            hint = " Round brackets make a tuple, square ones a list."
+        raise Mismatch(
+            f"The grid is of type {got}, for {shortened(grid)}; Triton takes a tuple of one to three integers.{hint}"
+        )
+    if not 1 <= len(grid) <= 3 or not all(hasattr(n, "__index__") for n in grid):
+        raise Mismatch(
+            f"The grid is {shortened(grid)}; Triton takes a tuple of one to three integers, how many programs "
+            "along each axis. Divide with // and not with /: a float is no integer."
+        )

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.grading.compare import Mismatch
+from fdlib.course.expect.compare import Mismatch
 from fdlib.device import interpreting
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ __all__ = [
     "bind_oracle",
     "call",
     "describe",
+    "far_apart",
     "in_nan",
     "nan_behind",
     "oracle",
@@ -118,6 +119,19 @@ def nan_behind(k: torch.Tensor, block_n: int) -> str:
     if interpreting() or k.shape[1] % block_n == 0:
         return ""
     return " (the memory behind the last key holds NaN: it must not be read)"
+
+
+def far_apart(q: torch.Tensor, k: torch.Tensor, level: float, order: torch.Tensor) -> str:
+    """Change q and k: key j scores level * (1 + order[j]), and minus that in every other head.
+
+    All of a row's weight is then on one key, however the scores are rounded, and no finite number does for -inf. The
+    scale is 1/sqrt(D). Returns words for the case.
+    """
+    q.zero_()
+    k.zero_()
+    q[:, :, ::2, 0], q[:, :, 1::2, 0] = 8, -8
+    k[..., 0] = level * math.sqrt(q.shape[3]) / 8 * (1 + order).to(k)[:, None]
+    return f"scores from {level:g} on and, in every other head, from {-level:g} on"
 
 
 @functools.cache

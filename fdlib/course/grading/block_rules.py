@@ -139,6 +139,14 @@ BLOCK_RULES = (
         REDUCE,
     ),
     Rule(
+        r"'(?:int|constexpr)' object has no attribute '(\w+)'",
+        "`.{0}` is asked of a plain number. An integer argument that is 1 at the launch (one split, one key, one head) "
+        "is compiled as the number 1 itself: it is no value of the kernel and has no `.{0}`.",
+        "Leave the `.{0}` out: whole numbers mix without it. tl.cast(x, tl.int64) casts either.",
+        REDUCE,
+        "The interpreter makes a value of the kernel of every argument.",
+    ),
+    Rule(
         r"'MatMult' object has no attribute",
         "`@` is the product of torch and numpy.",
         "Use tl.dot(a, b).",

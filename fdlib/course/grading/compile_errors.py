@@ -12,12 +12,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from fdlib.course.expect.causes import causes
+from fdlib.course.expect.check import HIDES
 from fdlib.course.grading.block_rules import BLOCK_RULES
-from fdlib.course.grading.compile_rules import FLOW_RULES, HIDES
-from fdlib.course.grading.loader import causes, explain, kernel_line, location, printable
+from fdlib.course.grading.compile_rules import FLOW_RULES
+from fdlib.course.grading.loader import explain, kernel_line, location, printable
 from fdlib.course.regions import is_jit
 
-__all__ = ["Explained", "explain_compile_error", "float32_dot_line", "raw_message", "translate"]
+__all__ = [
+    "Explained",
+    "call_line",
+    "explain_compile_error",
+    "float32_dot_line",
+    "raw_message",
+    "translate",
+]
 
 _LONGEST_QUOTED = 100_000  # characters: Triton may print a kernel before it says what is wrong
 
@@ -98,6 +107,14 @@ def float32_dot_line(path: Path, source: str) -> str:
     for call, names in _calls(source):
         given = {keyword.arg for keyword in call.keywords}
         if names[-1] == "dot" and not given & {"input_precision", "allow_tf32"}:
+            return location(path, call.lineno, source)
+    return ""
+
+
+def call_line(function: str, path: Path, source: str) -> str:
+    """The first call of a function of this name in the learner's kernels, "" if there is none."""
+    for call, names in _calls(source):
+        if names[-1] == function:
             return location(path, call.lineno, source)
     return ""
 

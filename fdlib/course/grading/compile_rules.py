@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["BLOCKS", "DOT", "FLOW_RULES", "HIDES", "LOOPS", "POINTERS", "REDUCE", "PYTHON", "Rule"]
+from fdlib.course.expect.check import HIDES
 
-HIDES = "03: Before you build: what the interpreter does, and what it hides"
+__all__ = ["BLOCKS", "DOT", "FLOW_RULES", "LOOPS", "POINTERS", "REDUCE", "PYTHON", "Rule"]
+
 LOOPS = "03: Loops and running values"
 DOT = "03: `tl.dot`"
 BLOCKS = "03: Two axes: `[:, None]`, and `tl.where`"

@@ -19,13 +19,14 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.checks import Compilation
-from fdlib.course.grading.compare import Mismatch
-from fdlib.course.grading.compile_errors import explain_compile_error, float32_dot_line
-from fdlib.course.grading.compile_rules import DOT
+from fdlib.course.expect.causes import causes
+from fdlib.course.expect.check import Compilation
+from fdlib.course.expect.compare import Mismatch
+from fdlib.course.grading.compile_errors import explain_compile_error
+from fdlib.course.grading.compile_warnings import warnings_of
 from fdlib.course.grading.events import Results
 from fdlib.course.grading.limits import hold_down
-from fdlib.course.grading.loader import causes, explain, printable
+from fdlib.course.grading.loader import explain, printable
 from fdlib.course.grading.opening import checks_of, load_answer, opened, setting_up
 from fdlib.gpus import GPUS, GpuSpec
 
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
-_MANY_SPILL_BYTES = 512  # a thread: half of what its registers hold
 _MACHINE = {errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EPERM, errno.EIO}
 
 
@@ -169,20 +169,10 @@ def _row(
         "shared_bytes": takes.shared_bytes,
         "registers": takes.registers,
         "spill_bytes": takes.local_bytes,
-        "warning": _warning(gpu, takes.shared_bytes, takes.local_bytes or 0),
     }
-    if takes.tf32:
-        row["warning"] = "\n".join(filter(None, [_TF32, row["warning"]]))
-        row |= {"fails": compilation.ieee, "location": float32_dot_line(path, source)}
-        row["read"] = DOT
-    return row
-
-
-_TF32 = (
-    "tl.dot cuts float32 to TF32 here: 11 significant bits instead of 24, an error of about 1e-3. "
-    "The interpreter multiplies in full float32 and cannot show it. "
-    'Write input_precision="ieee" in every tl.dot.'
-)
+    return row | warnings_of(
+        gpu, launch.kernel, takes, ieee=compilation.ieee, path=path, source=source
+    )
 
 
 def _head(gpu: GpuSpec, compilation: Compilation, kernel: str) -> dict[str, Any]:
@@ -193,21 +183,6 @@ def _head(gpu: GpuSpec, compilation: Compilation, kernel: str) -> dict[str, Any]
         "setting": compilation.setting,
         "shared_limit_bytes": gpu.shared_kb_per_block * 1024,
     }
-
-
-def _warning(gpu: GpuSpec, shared_bytes: int, spill_bytes: int) -> str:
-    lines = []
-    if shared_bytes > gpu.shared_kb_per_block * 1024:
-        lines.append(
-            f"This GPU would refuse the launch: a program needs {shared_bytes / 1024:.0f} KiB of "
-            f"shared memory, and it has {gpu.shared_kb_per_block} KiB. Smaller blocks need less."
-        )
-    if spill_bytes >= _MANY_SPILL_BYTES:
-        lines.append(
-            f"It would run slowly: {spill_bytes:,} bytes a thread find no register and are moved to "
-            "memory and back (spills). Smaller blocks need fewer."
-        )
-    return "\n".join(lines)
 
 
 def _no_launch(

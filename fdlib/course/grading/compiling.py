@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from fdlib.course.checks import COMPILED_FOR, COMPILES
+from fdlib.course.expect.check import COMPILED_FOR, COMPILES
 from fdlib.course.grading.judge import cut_short, judge, place, refusal
 from fdlib.course.grading.steps import Run
 from fdlib.course.grading.verdict import CheckResult, Compiled, Verdict

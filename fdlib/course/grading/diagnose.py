@@ -16,16 +16,18 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from fdlib.course.grading.compare import Mismatch, wrong_elements
-from fdlib.course.grading.loader import causes, load_module
-from fdlib.course.grading.observe import Seen, Sight, look
+from fdlib.course.expect.causes import causes
+from fdlib.course.expect.compare import Mismatch, wrong_elements
+from fdlib.course.expect.observe import Seen, Sight, look
+from fdlib.course.grading.compile_rules import POINTERS
+from fdlib.course.grading.loader import load_module
 from fdlib.course.grading.structure import structure
 from fdlib.course.mistakes import Mistake, apply_edits, touched_regions
 
 if TYPE_CHECKING:
     import torch
 
-    from fdlib.course.checks import Check, CheckContext
+    from fdlib.course.expect.check import Check, CheckContext
 
 __all__ = ["Diagnosis", "Diagnoser", "agreement"]
 
@@ -71,12 +73,15 @@ class Diagnoser:
 
     def explain(self, check: Check, context: CheckContext, sight: Sight) -> Diagnosis:
         """What is known about a run of `check` that came out wrong."""
-        if sight.first_wrong is None and not isinstance(cause(sight.ended), Mismatch):
+        first = sight.first_wrong
+        if first is None and not isinstance(cause(sight.ended), Mismatch):
             return Diagnosis()
+        if first is not None and getattr(sight.seen[first].error, "explained", False):
+            return Diagnosis(read=POINTERS)
         best, share = self._best(check, context, sight)
         if best is not None:
             return self._name(best, sight, whole=share == 1.0)
-        if sight.first_wrong is None or sight.seen[sight.first_wrong].wrong_form:
+        if first is None or sight.seen[first].wrong_form:
             return Diagnosis()  # the message says it all
         sentences = structure(sight)
         if self._mistakes and not self._unknown:

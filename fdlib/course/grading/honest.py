@@ -32,6 +32,7 @@ _MODULES = {
     "solutions": "the solutions",
     "fdlib.attention": "fdlib's attention",
     "fdlib.course.checks": "the checker",
+    "fdlib.course.expect": "the checker",
     "fdlib.course.grading": "the checker",
     "flash_attn": "the library flash_attn",
     "flashinfer": "the library flashinfer",

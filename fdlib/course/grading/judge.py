@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from fdlib.course.checks import COMPILES
+from fdlib.course.expect.check import COMPILES
 from fdlib.course.grading import process
 from fdlib.course.grading.limits import size
 from fdlib.course.grading.loader import location, still_empty

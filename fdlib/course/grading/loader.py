@@ -1,78 +1,28 @@
-"""Read and run a learner's file, and find the line of it that an exception comes from."""
+"""Run a learner's file, and find the line of it that an exception comes from."""
 
 from __future__ import annotations
 
 import linecache
 import re
-import stat
 import sys
 import traceback
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
+from fdlib.course.expect.causes import causes
 from fdlib.course.grading.limits import explain_limit
 
 __all__ = [
-    "LONGEST_BYTES",
-    "causes",
     "explain",
     "kernel_line",
     "load_module",
     "location",
     "printable",
-    "read_source",
     "still_empty",
 ]
 
-LONGEST_BYTES = 1_000_000  # of a file; the solutions have 8,000
 _LONGEST_MESSAGE = 2000  # characters
 _IS_A_WRONG_CALL = re.compile(r"\w\(\) (missing \d|takes |got an? |got multiple )")
-
-
-def read_source(path: Path) -> str:
-    """The text of a file, with \\n at line ends.
-
-    Raises `ValueError` if it is not UTF-8 text, too long, in the middle of a merge, or no regular
-    file (a pipe would be waited for).
-    """
-    found = path.stat()
-    mode = found.st_mode
-    if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # of a folder the system says what it is
-        raise ValueError(f"{path.name} is a pipe or a device; remove it and put a file there")
-    if found.st_size > LONGEST_BYTES and stat.S_ISREG(mode):
-        raise ValueError(
-            f"{path.name} has {found.st_size:,} bytes; more than {LONGEST_BYTES:,} are not checked. "
-            "Remove what does not belong in it."
-        )
-    data = path.read_bytes()
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line_number = data.count(b"\n", 0, error.start) + 1
-        raise ValueError(
-            f"{path.name} is not UTF-8 text: line {line_number} holds the byte "
-            f"0x{data[error.start]:02x}. Save it as UTF-8 in your editor."
-        ) from None
-    if "\0" in text:
-        raise ValueError(
-            f"{path.name} holds a zero byte; it is no UTF-8 text. Save it as UTF-8 in your editor."
-        )
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
-    if line_number := _unfinished_merge(text.split("\n")):
-        raise ValueError(
-            f"{path.name} holds a merge that is not finished: line {line_number} begins with "
-            "<<<<<<<. Keep one of the two versions and delete the lines that begin with <<<<<<<, "
-            "======= and >>>>>>>."
-        )
-    return text
-
-
-def _unfinished_merge(lines: list[str]) -> int:
-    """The number of the first line that Git marked, 0 if there is none."""
-    begins = [i for i, line in enumerate(lines, 1) if line.startswith("<<<<<<< ")]
-    ends = any(line.startswith(">>>>>>> ") for line in lines)
-    return begins[0] if begins and ends and "=======" in lines else 0
 
 
 def load_module(path: Path, name: str, source: str) -> ModuleType:
@@ -141,15 +91,6 @@ def location(path: Path, line_number: int, source: str | None = None) -> str:
     lines = linecache.getlines(str(path)) if source is None else source.split("\n")
     text = lines[line_number - 1].strip() if 0 < line_number <= len(lines) else ""
     return f"{path.name}:{line_number}: {text}"
-
-
-def causes(error: BaseException | None) -> Iterator[BaseException]:
-    """The exception and what it was raised from, the deepest last."""
-    seen: set[int] = set()
-    while error is not None and id(error) not in seen:
-        seen.add(id(error))
-        yield error
-        error = error.__cause__
 
 
 def _learner_line(error: BaseException, path: Path) -> str:

@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from fdlib.course.grading import compare, events
+from fdlib.course.expect import compare
+from fdlib.course.grading import events
 
 __all__ = ["remember"]
 
@@ -22,7 +23,7 @@ def remember() -> Callable[[], str]:
     owners = {
         "": builtins,
         "math.": math,
-        "fdlib.course.grading.compare.": compare,
+        "fdlib.course.expect.compare.": compare,
         "fdlib.course.grading.events.": events,
     }
     if torch := sys.modules.get("torch"):

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from fdlib.course.catalogue import Exercise, file_of, find, find_by_path, solution_path
-from fdlib.course.checks import COMPILED_FOR, all_checks, load_compilations
+from fdlib.course.checks import all_checks, load_compilations
+from fdlib.course.expect.check import COMPILED_FOR
 from fdlib.course.grading.compiling import (
     COMPILE_LIMIT_S,
     compile_environment,
@@ -22,10 +23,12 @@ from fdlib.course.grading.compiling import (
 from fdlib.course.grading.honest import borrowed
 from fdlib.course.grading.judge import growing, judge
 from fdlib.course.grading.limits import MEMORY_LIMIT_MB
-from fdlib.course.grading.loader import location, read_source
+from fdlib.course.grading.loader import location
+from fdlib.course.grading.sections import follow_regions
 from fdlib.course.grading.steps import run_step
 from fdlib.course.grading.verdict import CheckResult, OnProgress, Verdict
 from fdlib.course.mistakes import load_mistakes
+from fdlib.course.reading import read_source
 from fdlib.course.regions import RegionError, empty_regions, is_not_started, regions
 from fdlib.device import choose_mode
 
@@ -89,7 +92,9 @@ def check(
         return _not_your_own(verdict, source, *found)
     request = _request(verdict, exercise, source, solution)
     request |= {"time_limit_s": time_limit_s, "memory_limit_mb": memory_limit_mb}
+    asked = verdict.checks
     verdict = _run(verdict, exercise, source, request, _shown(on_progress))
+    verdict = follow_regions(verdict, asked, load_mistakes(exercise), solution)
     return replace(verdict, notes=verdict.notes + _changed(file, source))
 
 

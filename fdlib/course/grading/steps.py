@@ -16,7 +16,7 @@ from fdlib.course.grading.process import Ended, supervised
 
 __all__ = ["OnEvents", "Run", "run_step"]
 
-_GRACE_S = 1.0  # the worker ends itself at the limit and says where it was; later it is killed
+_GRACE_S = 3.0  # the worker ends itself at the limit and says where it was (`deadline.py`); later it is killed
 
 OnEvents = Callable[[list[dict[str, Any]]], None]
 

@@ -105,6 +105,17 @@ class Verdict:
         """The checks that ran and did not pass, in order."""
         return tuple(check for check in self.checks if check.failing)
 
+    @property
+    def to_repair(self) -> CheckResult | None:
+        """The failing check to repair first; None if nothing fails.
+
+        The first one, unless nothing is known about its cause, and a later one has a known mistake.
+        """
+        first = next(iter(self.failing), None)
+        if first is None or first.mistake or first.location or first.outcome == "error":
+            return first
+        return next((check for check in self.failing if check.mistake), first)
+
     def result(self, name: str) -> CheckResult:
         """The result of the check with this name; raises `KeyError` if there is none."""
         for check in self.checks:

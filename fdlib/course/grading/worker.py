@@ -16,14 +16,16 @@ import warnings
 from pathlib import Path
 from typing import Any
 
-from fdlib.course.checks import Check, CheckContext
 from fdlib.course.checks.inputs import bind_oracle
-from fdlib.course.grading.compare import Mismatch
+from fdlib.course.expect.causes import causes
+from fdlib.course.expect.check import Check, CheckContext
+from fdlib.course.expect.compare import Mismatch
+from fdlib.course.expect.observe import Sight, look
+from fdlib.course.grading.deadline import end_at
 from fdlib.course.grading.diagnose import Diagnoser, Diagnosis, cause
 from fdlib.course.grading.events import Results
 from fdlib.course.grading.limits import hold_down, make_room
-from fdlib.course.grading.loader import causes, explain, printable
-from fdlib.course.grading.observe import Sight, look
+from fdlib.course.grading.loader import explain, location, printable
 from fdlib.course.grading.opening import checks_of, load_answer, opened, setting_up
 from fdlib.course.grading.originals import remember
 from fdlib.course.grading.printed import mark
@@ -50,7 +52,7 @@ def main(request_path: str) -> None:
             diagnoser = Diagnoser(_mistakes(request), request.pop("solution"))
             gpu = _gpu(request["kind"], mode)
         results.add("ready", mode=mode, gpu=gpu)
-        faulthandler.dump_traceback_later(request["time_limit_s"], exit=True, file=trace)
+        end_at(request["time_limit_s"], trace)
         hold_down(request["memory_limit_mb"], on_gpu=request["kind"] == "triton" and mode == "gpu")
         _grade(request, results, checks, mode, diagnoser)
     os._exit(0)
@@ -144,7 +146,8 @@ def _outcome(sight: Sight, path: Path) -> tuple[str, str, str]:
     """(outcome, message, the learner's line) of a check; the first thing that went wrong counts."""
     first = sight.first_wrong
     if first is not None and (error := sight.seen[first].error):
-        return "failed", printable(error), ""
+        at = getattr(error, "line_number", 0)
+        return "failed", printable(error), location(path, at) if at else ""
     if sight.ended is None:
         return "passed", "", ""
     mismatch = cause(sight.ended)

@@ -5,13 +5,10 @@ Those of exercise 5 are `fdlib.course.hints.ex05.HINTS`: region name -> `Hint`, 
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from fdlib.course.catalogue import Exercise
+from fdlib.course.catalogue import Exercise, module_of
 
 __all__ = ["LEVELS", "Hint", "load_hints"]
 
@@ -33,8 +30,5 @@ class Hint:
 
 def load_hints(exercise: Exercise) -> Mapping[str, Hint]:
     """The hints of an exercise by region; {} if it has none."""
-    try:
-        module = importlib.import_module(f"fdlib.course.hints.ex{exercise.number:02}")
-    except ModuleNotFoundError:
-        return {}
-    return module.HINTS
+    module = module_of(exercise, "hints")
+    return module.HINTS if module else {}

@@ -16,14 +16,10 @@ checks reject it, at the check that it names, and say its own words first.
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from fdlib.course.catalogue import Exercise, module_of
 from fdlib.course.regions import outside, regions
-
-if TYPE_CHECKING:
-    from fdlib.course.catalogue import Exercise
 
 __all__ = ["Mistake", "apply_edits", "load_mistakes", "touched_regions"]
 
@@ -42,11 +38,8 @@ class Mistake:
 
 def load_mistakes(exercise: Exercise) -> tuple[Mistake, ...]:
     """The known mistakes of an exercise, () if it has none."""
-    try:
-        module = importlib.import_module(f"fdlib.course.mistakes.ex{exercise.number:02}")
-    except ModuleNotFoundError:
-        return ()
-    return module.MISTAKES
+    module = module_of(exercise, "mistakes")
+    return module.MISTAKES if module else ()
 
 
 def apply_edits(solution: str, edits: tuple[tuple[str, str], ...]) -> str:

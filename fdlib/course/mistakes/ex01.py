@@ -1,9 +1,10 @@
-"""Known mistakes of exercise 01: wrong scales, sums and masks; those of a decoding step stand in `ex01_cache.py`."""
+"""Known mistakes of exercise 01, all of them; wrong scales and sums are here."""
 
 from __future__ import annotations
 
 from fdlib.course.mistakes import Mistake
 from fdlib.course.mistakes.ex01_cache import CACHE_MISTAKES
+from fdlib.course.mistakes.ex01_masks import MASK_MISTAKES
 
 __all__ = ["MISTAKES"]
 
@@ -105,7 +106,8 @@ MISTAKES = (
         ),
         says="the maximum that was taken from the scores is not added to the LSE again",
         why="Taking m from every score divides the sum by exp(m), so its logarithm is too small by m. The weights do "
-        "not show it, for m cancels there. The LSE has to get m back.",
+        "not show it, for m cancels there. The LSE has to get m back. (The logarithm of the softmax looks the same: "
+        "its weights sum to 1, and log 1 is 0. The LSE is that of exp(score), before the division.)",
         read="02: LSE: all that must be remembered",
     ),
     Mistake(
@@ -172,66 +174,19 @@ MISTAKES = (
         read="02: Why a maximum is needed: overflow",
     ),
     Mistake(
-        name="causal-hides-itself",
-        check="causal",
-        edits=(("> position[:, None]", ">= position[:, None]"),),
-        says="a query does not see its own position",
-        why="The mask is off by one. A token sees itself and what came before; what comes after is hidden. The first "
-        "token shows it: it would see no key at all, its LSE is -∞ and its output NaN.",
-        read="Many queries: the causal mask",
+        name="maximum-held-above-minus-1000",
+        check="large-scores",
+        edits=(
+            (
+                _LSE,
+                f"(scores - {_ROW_MAX}.clamp(min=-1000.0)).exp().sum(-1).log() + scores.amax(-1).clamp(min=-1000.0)",
+            ),
+        ),
+        says="what is taken from a row's scores is never below a fixed number, such as -1000",
+        why="A row whose scores all lie far below that number has nothing left: every exp is 0 in float32. Take the "
+        "row's own maximum away, however low it is.",
+        read="02: Why a maximum is needed: overflow",
     ),
-    Mistake(
-        name="causal-shows-the-next",
-        check="causal",
-        edits=(("> position[:, None]", "> position[:, None] + 1"),),
-        says="a query sees one key too many, the next one",
-        why="The mask is off by one. In training, a model that sees the next token has the answer in hand. The last "
-        "query looks right, for there is no key after it; look at the first.",
-        read="Many queries: the causal mask",
-    ),
-    Mistake(
-        name="causal-from-the-top",
-        check="causal",
-        edits=(("len_kv - len_q + torch", "torch"),),
-        says="query i stands at position i, though there are more keys than queries",
-        why="The queries are the last L_q positions. With 3 queries and 17 keys, query 0 stands at 14, not at 0. As "
-        "many queries as keys hide the mistake: both positions agree there.",
-        read="Many queries: the causal mask",
-    ),
-    Mistake(
-        name="causal-not-kept",
-        check="causal",
-        edits=(("scores = scores.masked_fill", "scores.masked_fill"),),
-        says="the causal mask hides nothing",
-        why="Filling in -∞ gives a new tensor and leaves the old one as it was. If the result is not kept, the scores "
-        "go on without a mask, and every query sees the future.",
-        read="Four pieces of PyTorch",
-    ),
-    Mistake(
-        name="causal-swapped",
-        check="causal",
-        edits=(("> position[:, None]", "<= position[:, None]"),),
-        says="the keys that a query may see are hidden, and the others shown",
-        why="The table says True where a key is visible, but -∞ is filled in where it is True. The last query sees "
-        "everything, so here all its keys are hidden: its LSE is -∞ and its output NaN.",
-        read="Many queries: the causal mask",
-    ),
-    Mistake(
-        name="causal-inverted",
-        check="causal",
-        edits=(("> position[:, None]", "< position[:, None]"),),
-        says="the mask hides the past and shows the future",
-        why="The comparison points the wrong way. What is to be hidden are the keys after the query. Print the mask "
-        "for 3 queries and 7 keys and hold it to the drawing in the notebook.",
-        read="Many queries: the causal mask",
-    ),
-    Mistake(
-        name="hidden-scores-are-0",
-        check="causal",
-        edits=(('float("-inf")', "0.0"),),
-        says="a hidden key gets a score of 0",
-        why="A score of 0 is not nothing: exp(0) is 1, as much as any other key with that score. Only exp(-∞) is 0.",
-        read="Many queries: the causal mask",
-    ),
+    *MASK_MISTAKES,
     *CACHE_MISTAKES,
 )

@@ -119,6 +119,15 @@ CACHE_MISTAKES = (
         read="Never compute the past twice: the KV cache",
     ),
     Mistake(
+        name="step-scaled-by-4",
+        check="decode",
+        edits=(("attention(q, ", "attention(q * math.sqrt(q.shape[-1]) / 4, "),),
+        says="the scores of a step are divided by 4, whatever D is",
+        why="4 is √16, right for heads of 16 numbers and for no others. A dot product of D numbers grows with √D, so "
+        "the scale has to come from the shape of q.",
+        read="The formula",
+    ),
+    Mistake(
         name="new-token-twice",
         check="decode",
         edits=(

@@ -76,6 +76,15 @@ MISTAKES = (
         read="Rows that see no key",
     ),
     Mistake(
+        name="maximum-held-above-minus-1000",
+        check="first-block",
+        edits=((_SAFE, "m_new.clamp(min=-1000.0)"),),
+        says="what is taken from the scores is never below -1000",
+        why="It saves a row that has seen nothing from NaN, and loses a row whose real scores lie below -1000: every "
+        "term of it is 0 in float32, and so is l. Only -∞ itself needs a stand-in.",
+        read="Rows that see no key",
+    ),
+    Mistake(
         name="divided-in-the-update",
         check="first-block",
         edits=((_ACC, f"({_ACC}) / l_new[..., None]"),),

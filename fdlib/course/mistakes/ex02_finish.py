@@ -28,6 +28,15 @@ FINISH_MISTAKES = (
         read="Three passes, two passes",
     ),
     Mistake(
+        name="epsilon-added-to-l",
+        check="finish",
+        edits=((_OUT, "acc / (l + 1e-6)[..., None]"),),
+        says="a small number is added to l before the division",
+        why="It avoids 0 / 0 in rows without keys, and makes every other row a little too small: float64 shows it, "
+        "float32 hides it. Change l only where it is 0.",
+        read="Rows that see no key",
+    ),
+    Mistake(
         name="zero-by-zero",
         check="finish",
         edits=(("torch.where(seen, l, 1.0)", "l"),),

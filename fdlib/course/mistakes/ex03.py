@@ -27,6 +27,15 @@ MISTAKES = (
         read="Reductions, `exp`, `log`, casts",
     ),
     Mistake(
+        name="question-to-a-block",
+        check="one-block",
+        edits=((_SAFE, 'm_new if m_new != float("-inf") else tl.zeros_like(m_new)'),),
+        says="one yes or no is asked of a whole block",
+        why="A block holds an answer for each element. The interpreter takes it for yes, whatever it holds: an `if` "
+        "takes its branch for all rows, and `and` drops its left side. Compiled, it is an error, or another result.",
+        read="Two axes: `[:, None]`, and `tl.where`",
+    ),
+    Mistake(
         name="sum-over-the-tile",
         check="one-block",
         edits=(("tl.sum(p, 1)", "tl.sum(p)"),),
@@ -126,6 +135,15 @@ MISTAKES = (
         read="02: Why a maximum is needed: overflow",
     ),
     Mistake(
+        name="maximum-held-above-minus-1000",
+        check="large-scores",
+        edits=((_SAFE, "tl.maximum(m_new, -1000.0)"),),
+        says="what is taken from the scores is never below -1000",
+        why="It saves a row that has seen nothing from NaN, and loses a row whose real scores lie below -1000: all its "
+        "terms are 0 in float32. Only -∞ itself needs a stand-in.",
+        read="02: Rows that see no key",
+    ),
+    Mistake(
         name="maximum-of-the-tile",
         check="large-scores",
         edits=(("tl.max(qk, 1)", "tl.max(qk)"),),
@@ -204,6 +222,15 @@ MISTAKES = (
         why="The scores are exponents of e, so the maximum is on the natural scale. Two bases in one sum give a "
         "number that belongs to neither.",
         read="02: LSE: all that must be remembered",
+    ),
+    Mistake(
+        name="weights-summed-in-float16",
+        check="float16",
+        edits=(("tl.sum(p, 1)", "tl.sum(p.to(v.dtype), 1)"),),
+        says="the weights are rounded to float16 before they are summed",
+        why="The sum stays in registers, so nothing asks for the cast. Where many keys have one weight, all are "
+        "rounded the same way and the error does not average out.",
+        read="Reductions, `exp`, `log`, casts",
     ),
     Mistake(
         name="acc-in-float16",

@@ -164,6 +164,15 @@ SCORE_MISTAKES = (
         read="Pointers, `tl.arange`, masks",
     ),
     Mistake(
+        name="causal-rows-by-block-n",
+        check="causal",
+        edits=((_SEES, _SEES.replace("offs_m", "(m_block * BLOCK_N + tl.arange(0, BLOCK_M))")),),
+        says="the block of queries is taken to be as large as a block of keys",
+        why="The two sizes are chosen apart from each other. With BLOCK_M 32 and BLOCK_N 16 the second program "
+        "starts at query 32, not at 16. Blocks of one size hide the mistake.",
+        read="Pointers, `tl.arange`, masks",
+    ),
+    Mistake(
         name="causal-inverted",
         check="causal",
         edits=((_SEES, _SEES.replace("<=", ">=")),),
@@ -190,12 +199,21 @@ SCORE_MISTAKES = (
         read=_CAUSAL,
     ),
     Mistake(
+        name="hidden-scores-are-minus-10000",
+        check="large-scores",
+        edits=((_HIDE, "qk = tl.where(visible, qk, -1e4)"),),
+        says="hidden scores are -10000 instead of -∞",
+        why="It works while every real score is larger. Where they are lower, the hidden keys win the softmax and take "
+        "all the weight. Only -∞ is below every score.",
+        read="02: Rows that see no key",
+    ),
+    Mistake(
         name="hidden-scores-are-finite",
-        check="empty-rows",
+        check="large-scores",
         edits=((_HIDE, "qk = tl.where(visible, qk, -1e9)"),),
         says="hidden scores are a large negative number instead of -∞",
-        why="Beside a real score it works. A row in which all is hidden has that number as its maximum, so each "
-        "hidden key gets the weight exp(0) = 1: the row is the mean of values that it must not see.",
+        why="Beside a larger real score it works. Where the real scores are lower, or all are hidden, that number is "
+        "the maximum, and each hidden key gets the weight exp(0) = 1: the row is a mean of what it must not see.",
         read="02: Rows that see no key",
     ),
     Mistake(

@@ -1,14 +1,14 @@
-"""Known mistakes of exercise 04: wrong counts of programs, bytes, operations, time and splits."""
+"""Known mistakes of exercise 04, all of them; wrong counts of programs, bytes, operations and time are here."""
 
 from __future__ import annotations
 
 from fdlib.course.mistakes import Mistake
+from fdlib.course.mistakes.ex04_splits import SPLITS_MISTAKES
 
 __all__ = ["MISTAKES"]
 
 _PROGRAMS = "blocks * heads_q * batch"
 _BLOCKS = "-(-len_q // block_m)"
-_SPLITS = "-(-num_sms // (batch * heads_q))"
 _FLOPS = "2 * (2 * batch * heads_q * len_q * len_kv * head_dim)"
 _TRAFFIC = "q_bytes + kv_read + q_bytes"
 _TIME = "bytes_read / (bandwidth_gbs * 1e9 * busy_share) * 1e6"
@@ -209,31 +209,5 @@ MISTAKES = (
         "seconds.",
         read="A model of the time",
     ),
-    Mistake(
-        name="splits-rounded-down",
-        check="splits",
-        edits=((_SPLITS, "num_sms // (batch * heads_q)"),),
-        says="the number of splits is rounded down",
-        why="8 heads with 16 parts each are 128 programs, and 4 of 132 SMs stay idle. To give every SM a program, "
-        "round up; it is then never 0 either.",
-        read="Build: exercise 04",
-    ),
-    Mistake(
-        name="splits-one-too-many",
-        check="splits",
-        edits=((_SPLITS, "num_sms // (batch * heads_q) + 1"),),
-        says="1 is always added to the rounded-down number of splits",
-        why="12 heads fill 132 SMs with exactly 11 parts. A twelfth is not needed, and each part costs: it has to be "
-        "written and merged.",
-        read="Build: exercise 04",
-    ),
-    Mistake(
-        name="splits-batch-forgotten",
-        check="splits",
-        edits=((_SPLITS, "-(-num_sms // heads_q)"),),
-        says="the sequences of the batch are not counted as programs",
-        why="Every sequence brings a program for each of its heads and parts. At batch 3 a third of the parts is "
-        "enough.",
-        read="Is batching the cure?",
-    ),
+    *SPLITS_MISTAKES,
 )

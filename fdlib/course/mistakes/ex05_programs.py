@@ -1,4 +1,4 @@
-"""Known mistakes of exercise 05, first part: which programs there are, and what each reads."""
+"""Known mistakes of exercise 05, second part: which keys and which heads a program reads."""
 
 from __future__ import annotations
 
@@ -10,41 +10,6 @@ _START = "start = split * blocks // num_splits * BLOCK_N"
 _END = "end = tl.minimum((split + 1) * blocks // num_splits * BLOCK_N, len_kv)"
 
 PROGRAM_MISTAKES = (
-    Mistake(
-        name="program-per-kv-head",
-        check="grid",
-        edits=(("(num_splits, heads_q, batch)", "(num_splits, k.shape[2], batch)"),),
-        says="there is a program per key/value head, not per query head",
-        why="A program of this kernel serves one query head. With 4 query heads and 2 key/value heads the last two "
-        "have nobody, and their memory is never written.",
-        read="The grid gets a third axis",
-    ),
-    Mistake(
-        name="axes-exchanged",
-        check="grid",
-        edits=(("(num_splits, heads_q, batch)", "(heads_q, num_splits, batch)"),),
-        says="heads and splits have changed places in the grid",
-        why="The kernel takes its place on axis 0 for the split. With 3 splits and 4 heads it then writes a split 3 "
-        "that is not there, and nobody does head 3.",
-        read="The Triton that exercise 05 needs",
-    ),
-    Mistake(
-        name="grid-without-batch",
-        check="grid",
-        edits=(("(num_splits, heads_q, batch)", "(num_splits, heads_q)"),),
-        says="the grid has no axis for the sequences",
-        why="Then there are programs for sequence 0 alone, and the others are never written. Batch 1 hides this.",
-        read="The grid gets a third axis",
-    ),
-    Mistake(
-        name="grid-without-splits",
-        check="grid",
-        edits=(("(num_splits, heads_q, batch)", "(1, heads_q, batch)"),),
-        says="the grid has a program for the first split only",
-        why="The kernel finds the keys of one split, the launch has to start one program for each. The other splits "
-        "are never written.",
-        read="The grid gets a third axis",
-    ),
     Mistake(
         name="blocks-rounded-down",
         check="one-split",
@@ -92,6 +57,15 @@ PROGRAM_MISTAKES = (
         says="every split gets the rounded-down number of blocks and the last one all that is left",
         why="No key is lost, but with 2 blocks for 5 splits the last one does all the work, and it is the one that "
         "everyone waits for. The exercise asks for shares that differ by one block at most.",
+        read="Odd lengths and empty splits",
+    ),
+    Mistake(
+        name="empty-split-returns",
+        check="empty-splits",
+        edits=((_END, _END + "\n    if start >= end:\n        return"),),
+        says="a split without keys returns before it has written anything",
+        why="Its part of out_partial and lse_partial then holds whatever was in memory before, and the combine reads "
+        "it. A split without keys has a result too: out = 0 and lse = -∞, and both have to be stored.",
         read="Odd lengths and empty splits",
     ),
     Mistake(
@@ -211,8 +185,44 @@ PROGRAM_MISTAKES = (
         read="03: Strides",
     ),
     Mistake(
+        name="head-by-the-key-stride",
+        check="grid",
+        edits=(
+            (
+                "K + batch * stride_kb + head_kv * stride_kh",
+                "K + batch * stride_kb + head_kv * stride_kn",
+            ),
+            (
+                "V + batch * stride_vb + head_kv * stride_vh",
+                "V + batch * stride_vb + head_kv * stride_vn",
+            ),
+        ),
+        says="the key/value head is counted with the stride from key to key",
+        why="That stride leads to the next key of the same head, so head 1 starts at key 1 of head 0. Each index goes "
+        "with the stride of its own axis.",
+        read="03: Strides",
+    ),
+    Mistake(
+        name="batch-and-head-strides-exchanged",
+        check="one-split",
+        edits=(
+            (
+                "K + batch * stride_kb + head_kv * stride_kh",
+                "K + batch * stride_kh + head_kv * stride_kb",
+            ),
+            (
+                "V + batch * stride_vb + head_kv * stride_vh",
+                "V + batch * stride_vh + head_kv * stride_vb",
+            ),
+        ),
+        says="the sequence is counted with the stride of the heads, and the head with that of the sequences",
+        why="Each index goes with the stride of its own axis. Sequence 0 with head 0 is right all the same, because 0 "
+        "times any stride is 0.",
+        read="03: Strides",
+    ),
+    Mistake(
         name="base-at-the-split",
-        check="several-splits",
+        check="grid",
         edits=(
             (
                 "k_base = K + batch * stride_kb",

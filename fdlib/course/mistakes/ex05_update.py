@@ -1,4 +1,4 @@
-"""Known mistakes of exercise 05, second part: the scores and the online softmax update."""
+"""Known mistakes of exercise 05, third part: the scores and the online softmax update."""
 
 from __future__ import annotations
 
@@ -89,6 +89,47 @@ UPDATE_MISTAKES = (
         why="What is added to acc has one number per dimension: the sum runs over the keys. Here the block is as long "
         "as head_dim, so the shapes fit and nothing stops.",
         read="Build: exercise 05",
+    ),
+    Mistake(
+        name="weights-along-the-dimensions",
+        check="one-split",
+        edits=(("p[:, None] * v", "p[None, :] * v"),),
+        says="the weight of key j is multiplied with dimension j of every value",
+        why="p has one number per key, and the keys are the rows of v. A plain product, or `[None, :]`, lays p along "
+        "the dimensions. Here the block is as long as head_dim, so the shapes fit and nothing stops.",
+        read="03: Two axes: `[:, None]`, and `tl.where`",
+    ),
+    Mistake(
+        name="weights-along-and-summed-over-dimensions",
+        check="one-split",
+        edits=(("tl.sum(p[:, None] * v, 0)", "tl.sum(p[None, :] * v, 1)"),),
+        says="the weights are laid along the dimensions of the values, and the dimensions are summed",
+        why="p has one number per key, and the keys are the rows of v: a weight belongs to a whole row. What is added "
+        "to acc has one number per dimension, so the sum runs over the keys.",
+        read="03: Two axes: `[:, None]`, and `tl.where`",
+    ),
+    Mistake(
+        name="weights-forgotten",
+        check="one-split",
+        edits=(("tl.sum(p[:, None] * v, 0)", "tl.sum(v, 0)"),),
+        says="the values are added up without their weights",
+        why="Every key counts the same then, whatever its score. Each value is multiplied with the weight of its own "
+        "key.",
+        read="02: The correction factor",
+    ),
+    Mistake(
+        name="own-load-without-mask",
+        check="one-split",
+        edits=(
+            (
+                "tl.sum(q[None, :] * k, 1) * scale",
+                "tl.sum(q[None, :] * tl.load(k_base + offs_n[:, None] * stride_kn + offs_d[None, :]), 1) * scale",
+            ),
+        ),
+        says="a load of your own takes keys past the end, without a mask",
+        why="The last block can reach past the last key, and what lies there is not the tensor's. k and v are loaded "
+        "already, with a mask; a load of your own needs the same one.",
+        read="03: Pointers, `tl.arange`, masks",
     ),
     Mistake(
         name="weights-against-the-old-maximum",

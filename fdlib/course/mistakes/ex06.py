@@ -19,7 +19,7 @@ MISTAKES = (
         edits=(('mask=in_splits, other=float("-inf")', "mask=in_splits, other=0.0"),),
         says="the places without a split count as parts with LSE 0",
         why="3 splits lie in 4 places, and e⁰ = 1 is counted for the fourth. With LSEs near 5 you hardly see it, near "
-        "-200 it is all you see. (Under the interpreter a masked load that names no other value gives 0 too.)",
+        "-200 it is all you see.",
         read="The Triton that exercise 06 needs",
     ),
     Mistake(
@@ -138,6 +138,19 @@ MISTAKES = (
         says="the kernel takes exp of the LSEs themselves",
         why="float32 ends near e⁸⁸. LSEs near 200 are infinite after exp, and near -200 they are 0. Subtract the "
         "largest LSE first: the ratio stays the same, and no exponent is above 0.",
+        read="The derivation, step by step",
+    ),
+    Mistake(
+        name="overflows-unguarded",
+        check="combine-extremes",
+        edits=(
+            ("tl.exp(lse_parts - m)", "tl.exp(lse_parts)"),
+            (_OUT, "tl.sum(weights[:, None] * parts, 0) / total"),
+            (_LSE, "lse = tl.log(total)"),
+        ),
+        says="the kernel takes exp of the LSEs themselves",
+        why="float32 ends near e⁸⁸. LSEs near 200 are infinite after exp, and ∞ / ∞ is NaN; near -200 they are 0, and "
+        "0 / 0 is NaN. Subtract the largest LSE first: the ratio stays the same.",
         read="The derivation, step by step",
     ),
     Mistake(

@@ -101,6 +101,33 @@ MERGE_MISTAKES = (
         read="The derivation, step by step",
     ),
     Mistake(
+        name="merge-overflows-unguarded",
+        check="merge-extremes",
+        edits=(
+            (_EXP_A, "torch.exp(lse_a)"),
+            (_EXP_B, "torch.exp(lse_b)"),
+            (_MERGED, "numerator / total[..., None]"),
+            (_MERGED_LSE, "torch.log(total)"),
+        ),
+        says="merge takes exp of the LSEs themselves",
+        why="float32 ends near e⁸⁸. Scores near 200 are infinite after exp, and ∞ / ∞ is NaN; near -200 they are 0, "
+        "and 0 / 0 is NaN. Subtract the larger LSE from both first: the ratio stays the same.",
+        read="The derivation, step by step",
+    ),
+    Mistake(
+        name="merge-for-two-axes",
+        check="merge",
+        edits=(
+            ("weight_a[..., None]", "weight_a[:, :, None]"),
+            ("weight_b[..., None]", "weight_b[:, :, None]"),
+            ("total)[..., None]", "total)[:, :, None]"),
+        ),
+        says="merge is written for LSEs with two axes",
+        why="The parts may have one axis before D, or four. The new axis of a weight always comes last, however many "
+        "stand before it.",
+        read="The derivation, step by step",
+    ),
+    Mistake(
         name="merge-inf-minus-inf",
         check="merge-extremes",
         edits=(('torch.where(m == float("-inf"), 0.0, m)', "m"),),

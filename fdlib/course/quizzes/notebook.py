@@ -10,10 +10,9 @@ from fdlib.course.quizzes.answers import pick
 from fdlib.course.quizzes.static import quiz_html
 from fdlib.course.quizzes.text import quiz_text
 from fdlib.course.shell import in_notebook
+from fdlib.xray.widgets.panel import VIEW
 
 __all__ = ["quiz"]
-
-VIEW = "application/vnd.jupyter.widget-view+json"
 
 
 def quiz(notebook: Any, *numbers: Any) -> None:

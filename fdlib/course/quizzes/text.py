@@ -14,6 +14,10 @@ from fdlib.course.reports.document import TEXT_WIDTH
 __all__ = ["answer", "call", "question_text", "quiz_text", "run_in_terminal", "words"]
 
 
+class _Stop(Exception):
+    """The learner leaves the quiz."""
+
+
 def answer(notebook: Any, number: Any, value: Any) -> None:
     """Answer a question of a notebook's quiz: print whether it is right, and why.
 
@@ -73,8 +77,8 @@ def run_in_terminal(
 ) -> bool:
     """Ask each question until it is answered rightly or left with an empty line.
 
-    Returns whether all were answered rightly. Raises `ValueError` where there is no such notebook. An
-    end of the input leaves the quiz.
+    Returns whether all were answered rightly. Raises `ValueError` where there is no such notebook. A
+    "q", or an end of the input, leaves the quiz.
     """
     results = []
     found = questions(notebook)
@@ -82,7 +86,7 @@ def run_in_terminal(
         for number, question in enumerate(found, start=1):
             print(f"{question_text(number, question)}\n")
             results.append(_ask(notebook, number, input, print))
-    except EOFError:
+    except (EOFError, _Stop):
         print("")
     print(f"Right: {sum(results)} of {len(found)}.")
     return sum(results) == len(found)
@@ -91,7 +95,9 @@ def run_in_terminal(
 def _ask(
     notebook: int, number: int, input: Callable[[str], str], print: Callable[[str], None]
 ) -> bool:
-    while given := input("Your answer (Enter: next question): ").strip():
+    while given := input("Your answer (Enter: next question, q: stop): ").strip():
+        if given.lower() == "q":
+            raise _Stop
         try:
             judgement = give(notebook, number, given)
         except ValueError as error:

@@ -18,7 +18,7 @@ def describe_compiled(
 ) -> list[Block]:
     """The table, and each error and warning below it; nothing if nothing compiled.
 
-    Of an error that `told`, the message of a check, begins with, only the first line is said again.
+    An error that `told`, the message of a check, begins with is not said again.
     """
     if not compiled:
         return []
@@ -72,9 +72,12 @@ def _sentences(compiled: tuple[Compiled, ...], told: str) -> list[Group]:
         gpus = ", ".join(dict.fromkeys(each.gpu for each in about))
         kernel = ", ".join(filter(None, (about[0].kernel, about[0].setting)))
         who = f"{gpus} ({kernel})" if kernel else gpus
+        if told.startswith(text):
+            groups.append(Group("check", Line(word, f"{who}: see above.", word)))
+            continue
         first, *rest = text.splitlines()
-        more = [Line("message", shorten(line)) for line in rest[:10] if not told.startswith(text)]
-        if location and not told.startswith(text):
+        more = [Line("message", shorten(line)) for line in rest[:10]]
+        if location:
             more.append(Line("where", shorten(location, 200), "Your line:"))
         head = Line(word, shorten(f"{who}: {first}"), word)
         groups.append(Group("check", head, tuple(more)))

@@ -10,7 +10,7 @@ import re
 import shlex
 
 from fdlib.course.catalogue import EXERCISES, is_own
-from fdlib.course.checks import COMPILES
+from fdlib.course.expect.check import COMPILES
 from fdlib.course.grading.verdict import CheckResult, Verdict
 from fdlib.course.reports.alike import first_alike, same_in_others
 from fdlib.course.reports.compile_table import describe_compiled
@@ -27,25 +27,28 @@ _NOT_RUN = {
     "does not import",
 }  # states in which no check was begun
 _MESSAGE_LINES = 20
+_FIRST = (
+    "Repair this one first and check again. The others often follow; what is left is told in full."
+)
 
 
 def describe(verdict: Verdict) -> tuple[Block, ...]:
     """What a learner reads after a check."""
     score = f"{verdict.state}, {verdict.points} of {verdict.max_points} points."
-    wrong = verdict.failing
-    told = verdict.message if wrong and wrong[0].message == verdict.message else ""
+    wrong, first = verdict.failing, verdict.to_repair
+    told = verdict.message if first and first.message == verdict.message else ""
     blocks: list[Block] = [Line("heading", f"{_name(verdict)}: {score}"), *_state(verdict, told)]
     printed = describe_printed(verdict, verdict.checks)
-    if wrong:
-        blocks += [_first(verdict, wrong[0]), *printed]
+    if first:
+        blocks += [_first(verdict, first), *printed]
     if verdict.state not in _NOT_RUN:
-        listed = tuple(_listed(verdict, check, wrong[:1]) for check in verdict.checks)
+        listed = tuple(_listed(verdict, check, first) for check in verdict.checks)
         blocks.append(Group("checks", Line("title", "The checks:"), listed))
     said = "".join(check.message for check in wrong if check.name == COMPILES)
     blocks += describe_compiled(verdict.compiled, told=said)
-    if not wrong:
+    if not first:
         blocks += printed
-    return (*blocks, *_closing(verdict, wrong[0] if wrong else None))
+    return (*blocks, *_closing(verdict, first))
 
 
 def describe_progress(verdict: Verdict) -> tuple[Block, ...]:
@@ -107,16 +110,15 @@ def _first(verdict: Verdict, check: CheckResult) -> Group:
     same = same_in_others(verdict, check)
     more = [Line("note", same)] if same else []
     if any(first_alike(verdict, other) is not check for other in verdict.failing):
-        left = "Those that are left are told in full then."
-        more.append(Line("note", f"Repair this one first; the others often follow. {left}"))
+        more.append(Line("note", _FIRST))
     blocks = (*_cause(check), *_help(verdict, check), *more)
     return Group("first", _state_line(check), blocks)
 
 
-def _listed(verdict: Verdict, check: CheckResult, told: tuple[CheckResult, ...]) -> Group:
+def _listed(verdict: Verdict, check: CheckResult, told: CheckResult | None) -> Group:
     """A check in the list: the first line of its cause too, unless that is told already."""
     blocks: list[Line] = []
-    if check.failing and check not in told and check is first_alike(verdict, check):
+    if check.failing and check is not told and check is first_alike(verdict, check):
         blocks = _headline(check, told=verdict.message)
         if same := same_in_others(verdict, check):
             blocks.append(Line("note", same))
@@ -173,10 +175,10 @@ def _again(verdict: Verdict) -> list[Line]:
     label, number, seed = "Same inputs again:", verdict.number, verdict.seed
     if not is_own(number, verdict.path):
         path = shlex.quote(verdict.path)
-        command = f".venv/bin/pytest -p fdlib.course.pytest_plugin {path} --seed {seed}"
+        command = f"pytest -p fdlib.course.pytest_plugin {path} --seed {seed}"
         return [Line("command", command, label)]
     return [
-        Line("command", f".venv/bin/fdlib check {number} --seed {seed}", label),
+        Line("command", f"fdlib check {number} --seed {seed}", label),
         Line("command", f"check({number}, seed={seed})", "Or in a notebook:"),
     ]
 
@@ -197,7 +199,7 @@ def _closing(verdict: Verdict, told: CheckResult | None) -> tuple[Block, ...]:
 def _next(verdict: Verdict) -> list[Line]:
     if not is_own(verdict.number, verdict.path):
         return []
-    solution = f".venv/bin/fdlib solution {verdict.number}"
+    solution = f"fdlib solution {verdict.number}"
     lines = [Line("command", solution, "Compare with the worked solution:")]
     following = [each.notebook for each in EXERCISES if each.number == verdict.number + 1]
     return lines + [Line("pointer", f"notebooks/{name}.ipynb", "Next:") for name in following]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from fdlib.xray.draw.style import (
     BLUE,
@@ -17,6 +17,7 @@ from fdlib.xray.draw.style import (
     prepare,
     quiet_axes,
 )
+from fdlib.xray.softmax_steps import SoftmaxStep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,17 +26,6 @@ __all__ = ["SoftmaxStep", "draw_online_softmax"]
 
 _HEADROOM = 1.28  # above the tallest bar, for its number
 _MAX_NUMBERED = 24  # blocks; more would write numbers over one another
-
-
-class SoftmaxStep(NamedTuple):
-    """One block of keys ``start`` to ``end - 1``: the state after it, and what became of the state before."""
-
-    start: int
-    end: int
-    m: float  # the running maximum after the block
-    alpha: float  # the correction factor on what was summed before
-    l_kept: float  # the old sum, corrected
-    l_added: float  # what the block adds
 
 
 def draw_online_softmax(

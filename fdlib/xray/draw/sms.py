@@ -1,4 +1,4 @@
-"""Pictures of SMs: which have a program at all, and which program sits on which SM when."""
+"""A picture of SMs: which have a program at all, and which have none."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from fdlib.xray.draw.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_schedule", "draw_sms"]
+__all__ = ["draw_sms"]
 
 Bar = tuple[int, float, float, str]  # (SM, start, end, kind): kinds differ in colour and hatch
 _WIDE = 3.6  # columns per row of the grid of squares: fits a figure of 9 x 3.2 inches
@@ -59,36 +59,3 @@ def draw_sms(ax: Axes, busy: int, num_sms: int, *, title: str) -> None:
         handles, labels, loc="upper left", bbox_to_anchor=(0, 0), ncols=2, frameon=False,
         fontsize=TEXT_SIZE + 1, handlelength=1.2, handleheight=1.2, labelcolor=INK,
     )  # fmt: skip
-
-
-def draw_schedule(
-    ax: Axes, bars: Sequence[Bar], num_sms: int, *, title: str, time_label: str = "microseconds"
-) -> None:
-    """Programs on SMs over time: a row per SM, a bar per program from its start to its end.
-
-    ``bars`` holds ``(sm, start, end, kind)``; each kind has a colour, a hatch and a line in the legend.
-    """
-    from matplotlib.patches import Patch
-
-    kinds = list(dict.fromkeys(kind for *_, kind in bars))
-    # Thin bars touch and lose their outlines, which would blacken the picture.
-    dense = num_sms > _DENSE
-    for index, kind in enumerate(kinds):
-        mine = [bar for bar in bars if bar[3] == kind]
-        look = series_style(index) | ({"linewidth": 0} if dense else {})
-        ax.barh(
-            [sm for sm, *_ in mine], [end - start for _, start, end, _ in mine],
-            1.0 if dense else 0.86, [start for _, start, _, _ in mine], **look,
-        )  # fmt: skip
-    prepare(ax, title)
-    ax.set(xlabel=time_label, ylabel="SM", ylim=(num_sms - 0.5, -0.5))
-    ax.set_xlim(left=0)
-    if num_sms <= 16:
-        ax.set_yticks(range(num_sms))
-    quiet_axes(ax, "left", "bottom")
-    if kinds:
-        ax.legend(
-            [Patch(**series_style(index)) for index in range(len(kinds))], kinds,
-            loc="upper center", bbox_to_anchor=(0.5, -0.22), ncols=min(len(kinds), 5),
-            frameon=False, fontsize=TEXT_SIZE,
-        )  # fmt: skip

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.grading.observe import Seen, compared
-from fdlib.course.grading.shortened import shortened
+from fdlib.course.expect.observe import Seen, compared
+from fdlib.course.expect.shortened import shortened
 
 if TYPE_CHECKING:
     import torch
@@ -37,6 +37,8 @@ class Mismatch(AssertionError):
     """A learner's value is not the right one; the message is for the learner."""
 
     signature: tuple[object, ...] = ()  # what two such faults are compared by; () for the message
+    explained = False  # its message begins with the cause
+    line_number = 0  # of the learner's file, where that is known to be the cause
 
 
 def tolerance(dtype: str) -> tuple[float, float]:

@@ -6,14 +6,16 @@ program of the same launch makes unsafe (`races.py`).
 
 from __future__ import annotations
 
+import sys
+import traceback
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fdlib.course.grading.compare import Mismatch
-from fdlib.course.grading.loader import causes
-from fdlib.course.grading.races import Clash, Races
+from fdlib.course.expect.causes import causes
+from fdlib.course.expect.compare import Mismatch
+from fdlib.course.expect.races import Clash, Races
 from fdlib.xray.observer import Access, Program
 
 if TYPE_CHECKING:
@@ -32,7 +34,14 @@ class MemoryFault(Mismatch):
     """A kernel uses memory that it must not. Two are the same mistake if their `signature` is."""
 
     def __init__(
-        self, head: str, tail: str, access: Access, offset: int, lanes: int, case: str = ""
+        self,
+        head: str,
+        tail: str,
+        access: Access,
+        offset: int,
+        lanes: int,
+        grid: Program,
+        case: str = "",
     ) -> None:
         super().__init__(f"{head}{f', for {case}' if case else ''}: {tail}")
         self.kind = access.kind
@@ -40,8 +49,9 @@ class MemoryFault(Mismatch):
         self.program = access.program
         self.offset = offset  # of the first lane at fault, in elements from element 0
         self.lanes = lanes  # how many are at fault
-        self.signature = self.kind, self.argument, self.program, self.offset, self.lanes
-        self._parts = head, tail, access, offset, lanes
+        where = self.kind, self.argument, self.program, self.offset, self.lanes
+        self.signature = (*where, access.masked, grid)
+        self._parts = head, tail, access, offset, lanes, grid
 
     def for_case(self, case: str) -> MemoryFault:
         """The same, and the message says for which test case."""
@@ -60,19 +70,25 @@ class MemoryWatch:
         self.fault: MemoryFault | None = (
             None  # the first, in case that the learner's code catches it
         )
-        self.undefined: list[str] = []  # arguments of which a load hid lanes and gave no `other`
+        # Arguments of which a load hid lanes and gave no `other`, each with where the first one was:
+        # (file, line number) of each frame, the innermost first.
+        self.undefined: dict[str, list[tuple[str, int]]] = {}
         self.atomics = False  # an atomic was done: programs can have heard of each other
         self._views: dict[str, _View] = {}
-        self._races = Races((0, 0, 0))
+        self._grid: Program = (0, 0, 0)
+        self._races = Races(self._grid)
 
     def launch(self, kernel: str, grid: Program, arguments: Mapping[str, Any]) -> None:
         self._views = {name: _View(tensor) for name, tensor in arguments.items()}
-        self._races = Races(grid)
+        self._grid, self._races = grid, Races(grid)
 
     def access(self, access: Access) -> None:
         view = self._views[access.argument]
         if access.undefined and access.argument not in self.undefined:
-            self.undefined.append(access.argument)
+            stack = traceback.walk_stack(sys._getframe(1))
+            self.undefined[access.argument] = [
+                (frame.f_code.co_filename, line_number) for frame, line_number in stack
+            ]
         self.atomics |= access.kind == "atomic"
         for offsets in (access.offsets, access.last):
             if offsets is None:
@@ -91,7 +107,7 @@ class MemoryWatch:
         self._views = {}
 
     def _refuse(self, head: str, tail: str, access: Access, offset: int, lanes: int) -> None:
-        fault = MemoryFault(head, tail, access, offset, lanes)
+        fault = MemoryFault(head, tail, access, offset, lanes, self._grid)
         self.fault = self.fault or fault
         raise fault
 

@@ -14,7 +14,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fdlib.course.checks import CheckContext
+    from fdlib.course.expect.check import CheckContext
 
 __all__ = ["Seen", "Sight", "compared", "enough_for_the_observer", "look", "observing"]
 

@@ -1,0 +1,82 @@
+"""Trace in a child process that runs kernels under the interpreter, where this process compiles them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fdlib.xray.trace_data import Trace, TraceError
+from fdlib.xray.trace_parcel import Packer
+
+if TYPE_CHECKING:
+    from fdlib.xray.trace import Options
+
+__all__ = ["trace_in_child"]
+
+_WORKER = "fdlib.xray.trace_worker"
+
+
+class _InChild(Exception):
+    """The traceback of the child; stands as the cause of what it raised."""
+
+    def __str__(self) -> str:
+        return f"\n{self.args[0]}"
+
+
+def trace_in_child(fn: Callable[..., Any], args: Any, kw: Any, options: Options) -> Trace:
+    """What `trace_here` returns or raises, from a process of its own; what ``fn`` prints is printed here."""
+    packer = Packer()
+    request: dict[str, Any] = {
+        "parcel": packer.pack((fn, args, kw, options)),
+        "sources": packer.sources,
+    }
+    with tempfile.TemporaryDirectory(prefix="fdlib-trace-") as name:
+        folder = Path(name)
+        request["storages"] = len(packer.storages)
+        for number, storage in enumerate(packer.storages):
+            (folder / f"{number}.bin").write_bytes(_bytes_of(storage))
+        (folder / "request.pickle").write_bytes(pickle.dumps(request))
+        done = subprocess.run(
+            [sys.executable, "-m", _WORKER, name],
+            env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
+        )  # fmt: skip
+        print(done.stdout, end="")
+        print(done.stderr, end="", file=sys.stderr)
+        answer = folder / "answer.pickle"
+        if not answer.exists():
+            raise TraceError(
+                "trace: the process that ran your kernels ended without an answer "
+                f"(exit code {done.returncode}). What it said last stands above."
+            )
+        return _result(pickle.loads(answer.read_bytes()))
+
+
+def _bytes_of(storage: Any) -> memoryview:
+    import torch
+
+    flat = torch.empty(0, dtype=torch.uint8)
+    return flat.set_(storage.cpu()).numpy().data
+
+
+def _environment() -> dict[str, str]:
+    """This process's, but for the mode of Triton; no GPU is seen, and modules are found as here."""
+    paths = [path or os.getcwd() for path in sys.path]
+    changes = {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
+    return os.environ | changes | {"PYTHONPATH": os.pathsep.join(paths)}
+
+
+def _result(answer: dict[str, Any]) -> Trace:
+    if "trace" in answer:
+        return answer["trace"]
+    error: BaseException
+    try:
+        error = pickle.loads(answer["error"])
+    except Exception:  # its class cannot be sent, or not be made from its text
+        error = RuntimeError(answer["text"])
+    raise error from _InChild(answer["traceback"])

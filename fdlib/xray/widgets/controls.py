@@ -1,0 +1,85 @@
+"""The controls that a panel can have. Each has a name in words, and is what ipywidgets 7.7 and 8.1 both have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["Choice", "Control", "Player", "Slider", "Stops"]
+
+_LABEL_WIDTH = "7em"
+
+
+@dataclass(frozen=True)
+class Slider:
+    """Whole numbers from ``low`` to ``high``."""
+
+    label: str
+    low: int
+    high: int
+    value: int
+
+    def build(self) -> Any:
+        """The ipywidget."""
+        import ipywidgets as widgets
+
+        return widgets.IntSlider(
+            value=self.value, min=self.low, max=self.high, **_look(self.label), **_WIDE
+        )
+
+
+@dataclass(frozen=True)
+class Player(Slider):
+    """A slider with buttons beside it: back, next, and play, which moves on every ``interval_s`` seconds."""
+
+    interval_s: float = 0.8
+
+
+@dataclass(frozen=True)
+class Stops:
+    """A slider with stops at ``values``, such as powers of two; ``show`` writes one."""
+
+    label: str
+    values: Sequence[Any]
+    value: Any
+    show: Callable[[Any], str] = "{:,}".format
+
+    def build(self) -> Any:
+        """The ipywidget."""
+        import ipywidgets as widgets
+
+        options = [(self.show(value), value) for value in self.values]
+        return widgets.SelectionSlider(
+            options=options, value=self.value, **_look(self.label), **_WIDE
+        )
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of ``options``, each a text or ``(text, value)``; as buttons in a row if ``buttons``."""
+
+    label: str
+    options: Sequence[Any]
+    value: Any
+    buttons: bool = False
+
+    def build(self) -> Any:
+        """The ipywidget."""
+        import ipywidgets as widgets
+
+        kind = widgets.ToggleButtons if self.buttons else widgets.Dropdown
+        look = _look(self.label)
+        if self.buttons:
+            look["style"]["button_width"] = "auto"
+        return kind(options=list(self.options), value=self.value, **look, **_WIDE)
+
+
+Control = Slider | Stops | Choice
+
+
+def _look(label: str) -> dict[str, Any]:
+    return {"description": label, "style": {"description_width": _LABEL_WIDTH}}
+
+
+_WIDE: dict[str, Any] = {"layout": {"width": "22em", "max_width": "100%"}}

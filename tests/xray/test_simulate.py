@@ -1,0 +1,216 @@
+from __future__ import annotations
+
+import statistics
+from dataclasses import asdict, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from recorded_points import decode_points, loss, regret, sweeps
+
+from fdlib.gpus import GPUS
+from fdlib.plan import plan_splits
+from fdlib.shapes import AttentionShape
+from fdlib.xray.model import FITTED, parameters_for
+from fdlib.xray.schedule import Timeline
+from fdlib.xray.simulate import (
+    best_num_splits,
+    call_us,
+    simulate,
+    simulate_flash_attention,
+    simulate_works,
+    split_times_us,
+)
+from fdlib.xray.work import plan_works
+
+
+def shape(**sizes):
+    return AttentionShape(**{"heads_q": 8, "heads_kv": 1, "len_kv": 131_072, **sizes})
+
+
+def of_one_launch(timeline: Timeline, index: int = 0) -> Timeline:
+    return replace(timeline, launches=(timeline.launches[index],))
+
+
+# --- held to hardware ---
+
+
+def test_simulated_times_are_near_the_recorded_ones():
+    errors = [abs(each.error()) for each in decode_points()]
+    assert len(errors) >= 60
+    assert statistics.median(errors) <= 0.15
+    assert max(errors) <= 0.40
+
+
+def test_the_models_best_split_count_is_near_the_recorded_best():
+    lost = [regret(several) for several in sweeps(decode_points()).values()]
+    assert sum(each <= 0.05 for each in lost) >= 0.9 * len(lost)
+
+
+@pytest.mark.parametrize("name", asdict(FITTED))
+def test_the_numbers_are_those_of_the_fit(name):
+    points = decode_points()
+    least = loss(points)
+    for factor in (0.8, 1.25):
+        moved = replace(FITTED, **{name: getattr(FITTED, name) * factor})
+        assert loss(points, moved) > least
+
+
+# --- what the course says ---
+
+
+@pytest.mark.parametrize(("heads", "idle"), [(8, 0.93), (16, 0.87)])
+@pytest.mark.parametrize("gpu", ["H100", "H200"])
+def test_flash_attention_leaves_most_sms_idle_at_batch_1(gpu, heads, idle):
+    line = simulate_flash_attention(shape(heads_q=heads), gpu)
+    assert line.busy_sms == heads
+    assert 1 - line.busy_sms / line.num_sms > idle
+    assert 1 - line.utilisation > idle
+
+
+@pytest.mark.parametrize("heads", [{"heads_q": 8, "heads_kv": 1}, {"heads_q": 16, "heads_kv": 2}])
+@pytest.mark.parametrize("gpu", ["H100", "H200"])
+def test_after_splitting_at_least_95_percent_of_the_sms_are_busy(gpu, heads):
+    line = simulate(plan_splits(shape(**heads), gpu), gpu)
+    assert line.busy_sms / line.num_sms >= 0.95
+    assert of_one_launch(line).utilisation >= 0.95
+
+
+def test_the_combine_follows_the_split_kernel():
+    split, combine = simulate(plan_splits(shape(), "H200", 64), "H200").launches
+    assert combine.start_ns.min() - split.end_ns.max() == pytest.approx(FITTED.gap_ns, abs=1)
+    assert (split.programs, combine.programs) == (64, 8)
+    assert len(simulate(plan_splits(shape(), "H200", 1), "H200").launches) == 1
+
+
+def test_flash_attention_takes_as_long_for_more_heads_until_sms_run_out():
+    times = {
+        heads: simulate_flash_attention(shape(heads_q=heads), "H200").makespan_ns
+        for heads in (8, 64, 132, 133)
+    }
+    assert times[8] == pytest.approx(times[64], rel=0.02)
+    assert times[133] > times[132]
+
+
+# --- what holds for any model ---
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("dtype", ["bfloat16", "float32"])
+@pytest.mark.parametrize("head_dim", [16, 64, 128, 256])
+def test_never_faster_than_the_data_sheet(gpu, dtype, head_dim):
+    sizes = shape(batch=4, heads_q=32, heads_kv=8, dtype=dtype, head_dim=head_dim)
+    line = simulate(plan_splits(sizes, gpu), gpu)
+    assert line.bandwidth_gbs < GPUS[gpu].bandwidth_gbs
+    assert line.utilisation <= 1
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_more_keys_never_take_less_time(gpu):
+    times = [
+        simulate(plan_splits(shape(len_kv=keys), gpu, 8), gpu).makespan_ns
+        for keys in (0, 1, 63, 64, 65, 1000, 4096, 50_000, 500_000)
+    ]
+    assert (np.diff(times) >= -2).all()  # rounded to ns
+
+
+def test_a_simulation_is_the_same_every_time():
+    first, second = (simulate(plan_splits(shape(batch=3), "L4"), "L4") for _ in range(2))
+    for one, other in zip(first.launches, second.launches, strict=True):
+        np.testing.assert_array_equal(one.end_ns, other.end_ns)
+
+
+def test_a_call_costs_its_launch():
+    line = simulate(plan_splits(shape(), "H200"), "H200")
+    assert call_us(line) == (line.makespan_ns + FITTED.launch_ns) / 1e3
+
+
+def test_where_says_what_was_fitted_where():
+    on = {gpu: simulate(plan_splits(shape(), gpu), gpu).where for gpu in ("H200", "T4")}
+    assert on["H200"].startswith("model; parameters fitted on the H200 recording of 20")
+    assert on["T4"].startswith("model;") and "not fitted on this GPU" in on["T4"]
+
+
+def test_the_gpu_that_was_fitted_on_has_the_fitted_numbers():
+    assert parameters_for(GPUS["H200"]) == FITTED
+
+
+def test_partials_larger_than_l2_come_from_hbm():
+    sizes = shape(batch=64, heads_q=32, heads_kv=8, len_kv=16_384)
+    _, combine = plan_works(plan_splits(sizes, "H200", 128))
+    in_l2 = replace(combine, left_bytes=0)
+    slow, fast = (simulate_works((each,), "H200").makespan_ns for each in (combine, in_l2))
+    assert slow > fast
+
+
+# --- choosing a split count ---
+
+
+def test_best_num_splits_is_the_fastest_and_the_smallest_of_them():
+    sizes = shape(len_kv=4096)
+    times = split_times_us(sizes, "H200", range(1, 65))
+    assert times[best_num_splits(sizes, "H200", range(1, 65))] == min(times.values())
+    assert best_num_splits(shape(len_kv=0), "H200") == 1
+    assert best_num_splits(shape(batch=64, heads_q=32, heads_kv=32), "H200") == 1
+
+
+# --- the ends of the sliders, and bad input ---
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+@pytest.mark.parametrize("num_splits", [1, 512])
+@pytest.mark.parametrize("keys", [0, 1, 8 * 512])
+@pytest.mark.parametrize("heads", [1, 64])
+def test_the_ends_of_the_sliders(gpu, num_splits, keys, heads):
+    sizes = shape(heads_q=heads, len_kv=keys)
+    line = simulate(plan_splits(sizes, gpu, num_splits), gpu)
+    assert line.makespan_ns > 0
+    assert line.launches[0].programs >= num_splits
+    assert simulate_flash_attention(sizes, gpu).makespan_ns > 0
+
+
+@pytest.mark.parametrize("sizes", [{"batch": 0}, {"len_q": 0}])
+def test_a_plan_without_programs(sizes):
+    plan = plan_splits(shape(**sizes), "H200")
+    with pytest.raises(ValueError, match="plan: got .* 0 programs, takes at least one program"):
+        simulate(plan, "H200")
+    with pytest.raises(ValueError, match="shape: got .* 0 programs"):
+        simulate_flash_attention(shape(**sizes), "H200")
+
+
+def test_a_trace_without_programs_or_without_launches():
+    launch = SimpleNamespace(kernel="k", grid=(0, 1, 1), program_bytes=np.zeros(0, np.int64))
+    with pytest.raises(ValueError, match="trace: got a launch of k with 0 programs"):
+        simulate(SimpleNamespace(launches=(launch,)), "H200")
+    with pytest.raises(TypeError, match="a Trace with a launch"):
+        simulate(SimpleNamespace(launches=()), "H200")
+
+
+def test_something_else_than_a_plan_or_a_trace():
+    line = simulate(plan_splits(shape(), "H200"), "H200")
+    for wrong in (None, 3, shape(), line):
+        with pytest.raises(TypeError, match=f"got {type(wrong).__name__}, takes a SplitPlan"):
+            simulate(wrong, "H200")
+    with pytest.raises(TypeError, match="shape: got int, takes an AttentionShape"):
+        simulate_flash_attention(3, "H200")
+
+
+def test_a_gpu_that_nobody_knows():
+    plan = plan_splits(shape(), "H200")
+    with pytest.raises(ValueError, match="name: got 'H300', takes one of T4"):
+        simulate(plan, "H300")
+    with pytest.raises(TypeError, match="gpu: got int, takes a GpuSpec or a name"):
+        simulate(plan, 132)
+
+
+def test_a_gpu_of_your_own():
+    mine = replace(GPUS["H200"], name="mine", compute_capability=86, num_sms=30)
+    line = simulate(plan_splits(shape(), mine), mine)
+    assert (line.gpu, line.num_sms, line.busy_sms) == ("mine", 30, 30)
+    assert call_us(line) > 0
+
+
+def test_a_kernel_that_fits_on_no_sm():
+    (work, _) = plan_works(plan_splits(shape(), "H200"))
+    with pytest.raises(ValueError, match="shared_bytes: got .* a program on L4 gets no more"):
+        simulate_works((replace(work, shared_bytes=99 * 1024),), "L4")
