@@ -42,6 +42,7 @@ class Pool:
 
     def triples(self, shape: AttentionShape) -> list[Triple]:
         """(q, k, v) that together pass the L2 many times; none where one does not fit."""
+        torch.cuda.empty_cache()  # what the graphs of the last shape held
         sizes = (shape.batch, shape.len_kv, shape.heads_kv, shape.head_dim)
         kv_elements = shape.kv_bytes // shape.element_bytes
         sets = max(2, min(MAX_SETS, -(-COLD_L2S * self.l2_bytes // shape.kv_bytes)))

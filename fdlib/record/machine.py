@@ -129,10 +129,10 @@ def resources(*kernels: Any) -> list[dict[str, Any]]:
             constants = {names[path[0]]: value for path, value in source.constants.items()}
             each = {
                 "kernel": kernel.__name__,
-                "constants": {n: v for n, v in constants.items() if n.isupper()},
+                "constants": {n: int(v) for n, v in constants.items() if v is not None},
                 "out": source.signature.get("Out"),
-                "registers": compiled.n_regs,
-                "spills": compiled.n_spills,
+                "registers": getattr(compiled, "n_regs", None),  # None: never launched
+                "spills": getattr(compiled, "n_spills", None),
                 "shared_bytes": compiled.metadata.shared,
                 "warps": compiled.metadata.num_warps,
                 "stages": compiled.metadata.num_stages,

@@ -21,11 +21,8 @@ FIELDS = 3  # int64 per program: SM id, start, end
 class _Launch:
     kernel: str
     grid: tuple[int, int, int]
-    spans: Any  # int64 (programs, FIELDS), on the GPU
-
-    @property
-    def programs(self) -> int:
-        return len(self.spans)
+    programs: int
+    spans: Any = None  # int64 (programs, FIELDS), on the GPU; None in a rehearsal
 
 
 @dataclass
@@ -33,31 +30,45 @@ class Recorder:
     """Runs copies in the place of kernels, and keeps what they note."""
 
     capturing: bool = False  # launches may stand in a CUDA graph
+    rehearsing: bool = False  # kernels run themselves; copies are only compiled
     launches: list[_Launch] = field(default_factory=list)
     _copies: dict[int, tuple[Any, Any]] = field(default_factory=dict)  # id -> (kernel, its copy)
     _ready: list[Any] = field(default_factory=list)
+    _sample: Any = None  # to compile with
 
     def begin(self, sizes: Sequence[int]) -> None:
         """Forget the last run; ``sizes`` are the programs of each launch to come, so that nothing waits for memory."""
-        self.launches = []
+        self.launches, self.rehearsing = [], False
         self._ready = [_new_spans(size) for size in sizes]
 
     def run(self, launch: Callable[..., Any], kernel: Any, args: Any, grid: Any, kw: Any) -> Any:
         """Launch the copy of ``kernel`` with ``launch``, Triton's own ``JITFunction.run``."""
+        if self.rehearsing:
+            return self._rehearse(launch, kernel, args, grid, kw)
         self._refuse(kernel, kw)
         for hook in kernel.pre_run_hooks:
             hook(*args, **kw)
-        grid = _grid_of(kernel, grid, args, kw)
-        spans = self._spans(grid[0] * grid[1] * grid[2])
-        self.launches.append(_Launch(kernel.__name__, grid, spans))
-        try:
-            return launch(self._copy(kernel), spans, *args, grid=grid, warmup=False, **kw)
-        except Exception:
-            launch(kernel, *args, grid=grid, warmup=True, **kw)  # its own error, with its own lines
-            raise
+        noted = self._note(kernel, _grid_of(kernel, grid, args, kw))
+        noted.spans = self._spans(noted.programs)
+        copy = self._copy(kernel)
+        return launch(copy, noted.spans, *args, grid=noted.grid, warmup=False, **kw)
+
+    def _rehearse(self, launch: Any, kernel: Any, args: Any, grid: Any, kw: Any) -> Any:
+        """Launch the kernel, whose errors are its own, and make its copy ready."""
+        done = launch(kernel, *args, grid=grid, warmup=False, **kw)
+        noted = self._note(kernel, _grid_of(kernel, grid, args, kw))
+        if self._sample is None:
+            self._sample = _new_spans(1)
+        copy = launch(self._copy(kernel), self._sample, *args, grid=noted.grid, warmup=True, **kw)
+        getattr(copy, "_init_handles", lambda: None)()  # loads it: that may wait for the GPU
+        return done
+
+    def _note(self, kernel: Any, grid: tuple[int, int, int]) -> _Launch:
+        self.launches.append(_Launch(kernel.__name__, grid, grid[0] * grid[1] * grid[2]))
+        return self.launches[-1]
 
     def timeline(self, bytes_moved: int | Sequence[int] | None = None) -> Timeline:
-        """What was noted since `begin`; wait for the GPU first."""
+        """What was noted since `begin`, at least one program; wait for the GPU first."""
         import torch
 
         devices = {each.spans.device for each in self.launches}

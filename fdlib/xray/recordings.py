@@ -90,7 +90,7 @@ def recorded_timeline(
     row = _rows(gpu).get(_key(call, shape, _count(call, shape, num_splits, gpu)))
     if row is None or "timeline" not in row:
         return None
-    where = f"measured on an {record['gpu']}, {record['date']}"
+    where = f"measured on {record['gpu']}, {record['date']}"
     return unpack_timeline(row["timeline"], record["gpu_name"], record["num_sms"], where)
 
 

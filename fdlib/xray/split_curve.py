@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
 from fdlib.plan import plan_splits
-from fdlib.recorded import load_recorded
 from fdlib.shapes import AttentionShape
 from fdlib.xray.recordings import recorded_times
 from fdlib.xray.simulate import split_times_us
@@ -16,6 +14,7 @@ __all__ = ["SPLITS", "SplitCurve", "Wave", "split_curve"]
 
 SPLITS = tuple(2**power for power in range(10))  # 1 to 512
 _MOST_WAVES = 4
+_MOST_PROGRAMS = 8192  # that are modelled: over 50 for each SM, and quick enough for a slider
 
 Point = tuple[int, float]  # (splits, microseconds)
 Wave = tuple[float, float, int]  # (above these splits, up to these, programs on the fullest SM)
@@ -61,22 +60,9 @@ def split_curve(shape: AttentionShape, gpu: str) -> SplitCurve:
     one = plan_splits(shape, gpu, 1)
     if not one.programs:
         raise ValueError(f"shape: got batch {shape.batch}, takes at least one program")
-    model = split_times_us(shape, gpu, SPLITS)
-    measured = _measured(shape, gpu)
+    counts = [n for n in SPLITS if n == 1 or n * one.programs <= _MOST_PROGRAMS]
+    model = split_times_us(shape, gpu, counts)
+    measured = recorded_times("flash_decode", shape, gpu)
     rule = plan_splits(shape, gpu).num_splits
     points = (tuple(sorted(times.items())) for times in (model, measured))
     return SplitCurve(shape, gpu, one.num_sms, one.programs, rule, *points)
-
-
-def _measured(shape: AttentionShape, gpu: str) -> Mapping[int, float]:
-    """The timelines' record, or the sweep that was recorded before it."""
-    if found := recorded_times("flash_decode", shape, gpu):
-        return found
-    if gpu != "H200" or shape.batch != 1 or shape.len_q != 1:
-        return {}
-    sizes = (shape.heads_q, shape.heads_kv, shape.len_kv)
-    return {
-        row["num_splits"]: row["time_us"]
-        for row in load_recorded("h200_decode")["splits"]
-        if (row["heads_q"], row["heads_kv"], row["len_kv"]) == sizes
-    }

@@ -25,8 +25,10 @@ from fdlib.xray.compiled import compiling_for, resources
 import torch  # isort: skip
 import triton
 import triton.language as tl
+from triton.compiler import CompiledKernel
 
 inputs.check_for_kernel = lambda name, x: None  # tensors are on the CPU: nothing is launched
+CompiledKernel._init_handles = lambda self: None  # loading takes a GPU
 launch_notes._new_spans = lambda programs: torch.zeros(programs, 3, dtype=torch.int64)
 torch.cuda.is_current_stream_capturing = lambda: False  # a CPU build of torch raises
 
@@ -132,11 +134,17 @@ def main(capabilities: list[int]) -> None:
         with compiling_for(capability, device=capability) as launches:
             for call in calls():
                 launches.clear()
-                call()
-                plain = list(launches)
-                launches.clear()
                 with launch_notes.instrumenting() as recorder:
+                    recorder.rehearsing = True
                     call()
+                    rehearsed = list(launches)  # each kernel, and its copy
+                    recorder.begin([each.programs for each in recorder.launches])
+                    launches.clear()
+                    call()
+                plain, copies = rehearsed[::2], rehearsed[1::2]
+                assert [each.kernel.hash for each in copies] == [
+                    each.kernel.hash for each in launches
+                ]
                 for own, copy, noted in zip(plain, launches, recorder.launches, strict=True):
                     found.append(
                         {

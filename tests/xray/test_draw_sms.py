@@ -1,4 +1,4 @@
-"""Squares for SMs, bars for programs: what is on the Axes for normal and extreme data."""
+"""Squares for SMs: what is on the Axes for normal and extreme data."""
 
 from __future__ import annotations
 

@@ -95,7 +95,7 @@ def a_record(monkeypatch):
 def test_a_recorded_call_is_found(a_record):
     line = recorded_timeline("flash_decode", EXAMPLE, 131)
     assert (line.source, line.gpu, line.num_sms) == ("measured", "H200", 132)
-    assert line.where == "measured on an NVIDIA H200, 2026-12-01"
+    assert line.where == "measured on NVIDIA H200, 2026-12-01"
     assert line.launches[0].programs == 131
     assert recorded_timeline("flash_attention", EXAMPLE, 5).launches[0].programs == 131
     assert recorded_timeline("flash_decode", EXAMPLE).makespan_ns == line.makespan_ns
@@ -136,6 +136,8 @@ def test_the_record_that_ships_is_large_enough_and_no_larger():
     assert {each["kernel"] for each in record["kernels"]} == {
         "_flash_attention_kernel", "_split_kernel", "_combine_kernel",
     }  # fmt: skip
+    assert record["timer_tick_ns"] == 32  # `timeline` says so, and what the notes cost
+    assert all(abs(row["noted_us"] / row["plain_us"] - 1) < 0.06 for row in record["notes_cost"])
     assert 90 <= record["one_busy_sm"]["nvidia_smi_percent"] <= 100
     assert record["one_busy_sm"]["sm_utilisation"] < 0.01
 

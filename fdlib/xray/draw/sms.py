@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,6 @@ from fdlib.xray.draw.style import (
     WHITE,
     prepare,
     quiet_axes,
-    series_style,
 )
 
 if TYPE_CHECKING:
@@ -22,9 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_sms"]
 
-Bar = tuple[int, float, float, str]  # (SM, start, end, kind): kinds differ in colour and hatch
 _WIDE = 3.6  # columns per row of the grid of squares: fits a figure of 9 x 3.2 inches
-_DENSE = 40  # SMs; more rows than that are too thin for outlines
 
 
 def draw_sms(ax: Axes, busy: int, num_sms: int, *, title: str) -> None:

@@ -1,16 +1,14 @@
-"""Pictures of the split: whose keys are whose, what the split count costs."""
+"""A picture of the split: whose keys are whose."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from fdlib.xray.draw.style import (
     CYCLE,
-    GREY,
     HATCHES,
     INK,
-    PALE,
     TEXT_SIZE,
     WHITE,
     prepare,
@@ -26,8 +24,6 @@ Range = tuple[int, int]  # keys start to end - 1
 
 _ROOM_FOR_LABEL = 0.04  # share of the strip that a number needs
 _WIDTH_IN_STRIPES = 64  # more parts than this are drawn without hatch and outline
-_MARKERS = "osD^vPX*"
-_LINES = ("-", "--", "-.", ":")
 
 
 def draw_key_splits(

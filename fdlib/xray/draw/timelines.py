@@ -31,6 +31,7 @@ __all__ = [
     "draw_timeline",
     "draw_timeline_key",
     "draw_two_timelines",
+    "format_time",
     "prepare_timeline",
     "rounded_up",
     "source_of",
@@ -39,7 +40,7 @@ __all__ = [
 _COLUMNS = 460  # cells along the time axis: about a pixel each
 _LOOKS = ((BLUE, ""), (ORANGE, "//"), (GREEN, "\\\\"), (PURPLE, "xx"))  # one a launch
 _MOST_STARTS = 12  # programs of an SM; the starts of more would darken the bars
-_STEPS = (1, 1.5, 2, 3, 4, 5, 6, 8, 10)  # ends of a time axis, times a power of ten
+_STEPS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10)  # ends of a time axis, times a power of ten
 
 
 def prepare_timeline(ax: Axes, num_sms: int, *, title: str) -> None:
@@ -140,6 +141,15 @@ def rounded_up(end_us: float) -> float:
     return float(next(step * power for step in _STEPS if step * power >= end_us * 0.999))
 
 
+def format_time(time_us: float) -> str:
+    """A time on the axis.
+
+    >>> format_time(150_000.0), format_time(0.75)
+    ('150,000', '0.75')
+    """
+    return f"{time_us:,.0f}" if time_us >= 1000 else f"{time_us:.4g}"
+
+
 def _time(timeline: Timeline) -> str:
     rate = timeline.bandwidth_gbs if timeline.launches else None
     return f"{timeline.makespan_ns / 1e3:,.1f} us" + (f", {rate:,.0f} GB/s" if rate else "")
@@ -182,7 +192,7 @@ def _write_ticks(ax: Axes, end_us: float) -> None:
     for place, side in ((0.0, "left"), (0.5, "center"), (1.0, "right")):
         unit = " us" if place == 1.0 else ""
         ax.annotate(
-            f"{place * end_us:,.4g}{unit}", (place, 0), xycoords="axes fraction", xytext=(0, -5),
+            f"{format_time(place * end_us)}{unit}", (place, 0), xycoords="axes fraction", xytext=(0, -5),
             textcoords="offset points", ha=side, va="top", fontsize=TEXT_SIZE, color=INK,
             annotation_clip=False,
         )  # fmt: skip

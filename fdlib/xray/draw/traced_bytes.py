@@ -30,7 +30,8 @@ _MEANING = (
     "finds nothing in L2."
 )
 _ROOM = 1.34  # of the longest bar: its numbers stand behind it
-_ASKED = {"facecolor": ORANGE, "hatch": "////", "edgecolor": INK, "linewidth": 0.6}
+# The one lies inside the other: they differ in height and outline, not by colour alone.
+_ASKED = {"facecolor": ORANGE, "edgecolor": INK, "linewidth": 0.8}
 _HBM = {"facecolor": BLUE, "edgecolor": WHITE, "linewidth": 0.8}
 
 
@@ -98,5 +99,5 @@ def _sentence(kernel: KernelBytes) -> str:
     largest = max(kernel.rows, key=lambda row: row.hbm)
     return (
         f"{_headline(kernel)} ({launches}, {programs}), most of it "
-        f"{largest.name} with {format_bytes(largest.hbm)}."
+        f"{largest.name.split()[-1]} with {format_bytes(largest.hbm)}."
     )

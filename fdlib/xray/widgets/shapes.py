@@ -11,9 +11,9 @@ __all__ = ["BATCH", "GPU", "HEADS", "KEYS", "decode_shape"]
 # query heads / key-value heads, and who has them
 _HEADS = {
     "1/1": "one head",
-    "8/1": "70B on one of 8 GPUs",
-    "16/2": "70B on one of 4 GPUs",
-    "32/8": "8B on one GPU",
+    "8/1": "70B, 8 GPUs",
+    "16/2": "70B, 4 GPUs",
+    "32/8": "8B, 1 GPU",
     "32/32": "no sharing",
 }
 _KEYS = (0, 8, *(2**power for power in range(10, 20)))

@@ -10,10 +10,11 @@ from fdlib.xray.draw.timelines import (
     describe_timeline,
     draw_timeline,
     draw_timeline_key,
+    format_time,
     prepare_timeline,
     rounded_up,
 )
-from fdlib.xray.widgets.controls import Choice, Stops
+from fdlib.xray.widgets.controls import Choice, Control, Stops
 from fdlib.xray.widgets.panel import Panel
 from fdlib.xray.widgets.shapes import BATCH, GPU, HEADS, KEYS, decode_shape
 
@@ -32,8 +33,8 @@ def _show_splits(count: int) -> str:
 
 def sm_timeline_explorer() -> Panel:
     """Both timelines of one decoding step, measured where the recording has it; shape, splits and GPU to choose."""
-    axes = [("the same", True), ("each its own", False)]
-    controls = {
+    axes = [("shared", True), ("own", False)]
+    controls: dict[str, Control] = {
         "splits": Stops("Splits", _SPLITS, _RULE, show=_show_splits),
         "keys": KEYS,
         "heads": HEADS,
@@ -60,9 +61,11 @@ def _draw(
     step = decode_step(decode_shape(batch, heads, keys), gpu, splits)
     lines = (step.attention, step.decode)
     ends = [rounded_up(line.makespan_ns / 1e3) for line in lines]
+    ends = [max(ends)] * 2 if same_axis else ends
     for ax, line, end_us in zip(figure.axes, lines, ends, strict=True):
-        draw_timeline(ax, line, end_us=max(ends) if same_axis else end_us)
-    return _sentence(step, splits)
+        draw_timeline(ax, line, end_us=end_us)
+    axes = " and ".join(dict.fromkeys(f"{format_time(end_us)} us" for end_us in ends))
+    return f"{_sentence(step, splits)} The time axes end at {axes}."
 
 
 def _sentence(step: DecodeStep, splits: int) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from fdlib.xray.draw.split_times import draw_split_times, prepare_split_times
 from fdlib.xray.split_curve import SPLITS, SplitCurve, split_curve
+from fdlib.xray.widgets.controls import Control
 from fdlib.xray.widgets.panel import Panel
 from fdlib.xray.widgets.shapes import BATCH, GPU, HEADS, KEYS, decode_shape
 
@@ -17,7 +18,7 @@ __all__ = ["time_against_splits"]
 
 def time_against_splits() -> Panel:
     """Microseconds of one decoding step over 1 to 512 splits; shape and GPU to choose."""
-    controls = {"keys": KEYS, "heads": HEADS, "batch": BATCH, "gpu": GPU}
+    controls: dict[str, Control] = {"keys": KEYS, "heads": HEADS, "batch": BATCH, "gpu": GPU}
     return Panel(
         "Time against splits", _draw, controls, size=(6.6, 3.7), ground=_ground, ground_of=()
     )
