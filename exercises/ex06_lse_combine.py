@@ -25,6 +25,7 @@ from fdlib.attention.flash_decoding import split_kv_attention
 def merge(out_a, lse_a, out_b, lse_b):
     """Two parts become one: out_a, out_b (..., D), lse_a, lse_b (...). Returns (out, lse).
 
+    `...` is any number of axes, one or more: (10,), (H, B) or (B, H, 1), the same for all four.
     The LSEs are natural logarithms. A part that saw no key has out = 0 and lse = -inf, and changes
     nothing: merging with it gives back the other part. Two such parts give 0 and -inf, not NaN. The
     arguments stay as they are.
@@ -85,12 +86,18 @@ def combine(out_partial, lse_partial, dtype=torch.float32):
     return out, lse
 
 
-def flash_decode(q, k, v, num_splits, split_kv=split_kv_attention):
+def given_split_kv(q, k, v, num_splits):
+    """fdlib's own split kernel, with the parameters that yours has. Nothing to write here."""
+    return split_kv_attention(q, k, v, num_splits)
+
+
+def flash_decode(q, k, v, num_splits, split_kv=given_split_kv):
     """Flash-Decoding: q (B, 1, H_q, D), k, v (B, L_kv, H_kv, D). Returns (out, lse).
 
     out like q, in q's dtype; lse (B, H_q, 1) float32.
-    `split_kv(q, k, v, num_splits)` returns (out_partial, lse_partial). It is fdlib's kernel unless
-    you pass your own from exercise 05. Merge the parts with combine, and so with your kernel.
+    `split_kv(q, k, v, num_splits)` returns (out_partial, lse_partial), and its parameters have these
+    names. It is fdlib's kernel unless you pass your own from exercise 05. Cut the keys into
+    num_splits parts, and merge them with combine: what combine returns is the answer.
     """
     # >>> write: split, then combine
     raise NotImplementedError("write: split, then combine")
@@ -98,4 +105,4 @@ def flash_decode(q, k, v, num_splits, split_kv=split_kv_attention):
     return out, lse
 
 
-# Generated from solutions/ex06_lse_combine.py; write between the markers. 37320704b0c8
+# Generated from solutions/ex06_lse_combine.py; write between the markers. 64b391cc2ec9

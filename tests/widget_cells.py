@@ -13,12 +13,21 @@ def fold(m, l, acc, scores, v):
     return state.m, state.l, state.acc
 
 """
+KERNELS = """from fdlib import flash_attention
+from fdlib.course.naive_kernels import naive_attention_kernels
+"""
 # name in fdlib.xray.widgets.WIDGETS -> what stands above the call, the call
 CELLS: dict[str, tuple[str, str]] = {
     "online_softmax_scrubber": (PASSAGE + FOLD, "online_softmax_scrubber(load_passage(), fold)"),
     "roofline_explorer": ("", "roofline_explorer()"),
     "kv_cache_growth": ("", "kv_cache_growth()"),
     "split_weights": (PASSAGE, "split_weights(load_passage())"),
+    "sm_timeline_explorer": ("", "sm_timeline_explorer()"),
+    "time_against_splits": ("", "time_against_splits()"),
+    "hbm_traffic": (
+        KERNELS,
+        'hbm_traffic({"naive": naive_attention_kernels, "tiled": flash_attention})',
+    ),
 }
 
 

@@ -63,12 +63,12 @@ def _expect_merge_of(
     module: ModuleType, leading: tuple[int, ...], a: Parts, b: Parts, whole: Parts
 ) -> None:
     """The same parts with other axes before D; what the learner's code raises then is explained."""
-    cut = [
+    a, b, whole = (
         (out.reshape(*leading, out.shape[-1]), lse.reshape(leading)) for out, lse in (a, b, whole)
-    ]
-    case = f"out {tuple(cut[0][0].shape)}, lse {leading}"
+    )
+    case = f"out {tuple(a[0].shape)}, lse {leading}"
     try:
-        _expect_merge(module, case, *cut)
+        _expect_merge(module, case, a, b, whole)
     except (IndexError, RuntimeError, ValueError) as error:
         first = str(error).partition("\n")[0]
         raise Mismatch(
