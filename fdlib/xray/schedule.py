@@ -59,14 +59,12 @@ class Timeline:
     @property
     def busy_sms(self) -> int:
         """SMs that ran at least one program."""
-        return len(np.unique(np.concatenate([each.sm for each in self.launches])))
+        return len(np.unique(self._all("sm")))
 
     @property
     def busy_ns(self) -> int:
         """SM-time with at least one program on the SM, over all SMs."""
-        sm = np.concatenate([each.sm for each in self.launches])
-        start = np.concatenate([each.start_ns for each in self.launches])
-        end = np.concatenate([each.end_ns for each in self.launches])
+        sm, start, end = self._all("sm"), self._all("start_ns"), self._all("end_ns")
         order = np.lexsort((start, sm))
         sm, start, end = sm[order], start[order], end[order]
         total = 0
@@ -90,6 +88,12 @@ class Timeline:
         if not self.makespan_ns or any(count is None for count in counts):
             return None
         return sum(count for count in counts if count is not None) / self.makespan_ns
+
+    def _all(self, name: str) -> np.ndarray:
+        """One array of all launches' programs."""
+        return np.concatenate(
+            [np.empty(0, np.int64), *(getattr(each, name) for each in self.launches)]
+        )
 
 
 def _runs(sm: np.ndarray) -> list[tuple[int, int]]:

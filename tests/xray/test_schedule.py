@@ -46,7 +46,8 @@ def test_bytes_that_nobody_counted_give_no_bandwidth():
     assert line(spans([0], [0], [10], 300), spans([0], [10], [20])).bandwidth_gbs is None
 
 
-def test_a_launch_without_programs_takes_no_time():
-    each = line(spans([], [], [], 0))
+@pytest.mark.parametrize("launches", [(spans([], [], [], 0),), ()], ids=["no program", "no launch"])
+def test_nothing_takes_no_time(launches):
+    each = line(*launches)
     assert (each.makespan_ns, each.busy_ns, each.busy_sms, each.utilisation) == (0, 0, 0, 0.0)
     assert each.bandwidth_gbs is None
