@@ -15,6 +15,7 @@ from dataclasses import replace
 import numpy as np
 
 from fdlib import AttentionShape, plan_splits
+from fdlib.xray.held_to_recording import held_points
 from fdlib.xray.simulate import best_num_splits, simulate, simulate_works, split_times_us
 from fdlib.xray.work import plan_works
 
@@ -41,6 +42,7 @@ CASES: dict[str, Callable[[], object]] = {
     "100,000 ragged programs": ragged,
     f"time against splits, {len(SPLITS)} counts": lambda: split_times_us(SLIDER, "H200", SPLITS),
     "best split count of all": lambda: best_num_splits(SLIDER, "H200"),
+    "every eighth recorded point": lambda: held_points.__wrapped__(),
 }
 
 

@@ -2,7 +2,8 @@
 
 Programs go to SMs as slots free up. A program's rate is its bytes in flight over the latency of the memory (Little's
 law), or what its loop can do if that is less; an SM has a limit, and so has the memory behind all of them. K and V come
-from HBM: the L2 cache is cold. The numbers, and where they come from, are in `fdlib.xray.model`.
+from HBM: the L2 cache is cold. The combine finds partial results in L2, but for those that K and V have since pushed
+out. The numbers, where they come from and what they miss are in `fdlib.xray.model`.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from fdlib.gpus import GpuSpec, get_gpu
-from fdlib.plan import SplitPlan, cdiv, plan_splits
+from fdlib.plan import COMBINE_BLOCK, SplitPlan, cdiv, plan_splits
 from fdlib.shapes import AttentionShape
 from fdlib.xray.fluid import place_and_run
 from fdlib.xray.model import FITTED, Parameters, launch_limits, parameters_for, where_from
@@ -80,17 +81,40 @@ def simulate_works(
         raise TypeError(f"gpu: got {type(gpu).__name__}, takes a GpuSpec or a name")
     numbers = numbers or parameters_for(spec)
     launches: list[LaunchSpans] = []
-    begin_ns = 0.0
+    begin_ns, end_ns = 0.0, np.zeros(0)
     for work in works:
         if not work.programs:
             raise ValueError(
                 f"{name}: got a launch of {work.kernel} with 0 programs, takes at least one program"
             )
+        lost = _lost_steps(work, spec, launches, end_ns)
+        limits = launch_limits(work, spec, numbers, float(lost.mean()))
+        slower = numbers.slower(lost)
         steps_bytes = work.program_steps * work.step_bytes  # masked lanes take their time too
-        spans = place_and_run(steps_bytes, launch_limits(work, spec, numbers), begin_ns)
-        launches.append(_launch_spans(work, *spans))
-        begin_ns = float(spans[2].max()) + numbers.gap_ns
+        sm, start_ns, end_ns = place_and_run(steps_bytes * slower, limits, begin_ns)
+        launches.append(_launch_spans(work, sm, start_ns, end_ns))
+        begin_ns = float(end_ns.max()) + numbers.gap_ns
     return Timeline(tuple(launches), spec.name, spec.num_sms, "model", where_from(spec))
+
+
+def _lost_steps(
+    work: Work, gpu: GpuSpec, before: Sequence[LaunchSpans], end_ns: np.ndarray
+) -> np.ndarray:
+    """Per program: the part of its steps that find a row of theirs no longer in L2.
+
+    The launch before wrote the rows, a program each at its end, and what has been read since takes their place.
+    """
+    l2_bytes = gpu.l2_mb * 2**20
+    if not work.left_bytes or not before:
+        return np.full(work.programs, float(work.left_bytes > l2_bytes))
+    streamed = max(before[-1].bytes_moved or 0, 1)
+    end, begin = float(end_ns.max()), float(before[-1].start_ns.min())
+    late = end_ns >= end - (end - begin) * l2_bytes / streamed
+    parts = late.reshape(-1, work.left_parts)
+    steps = np.arange(0, work.left_parts, COMBINE_BLOCK)
+    lost = ~np.logical_and.reduceat(parts, steps, axis=1)
+    rows = np.arange(work.programs) * len(lost) // work.programs  # near each other, as the heads
+    return lost.mean(1)[rows]
 
 
 def _launch_spans(work: Work, sm: np.ndarray, start: np.ndarray, end: np.ndarray) -> LaunchSpans:

@@ -29,7 +29,8 @@ class Work:
     ``program_bytes`` int64: what each program asks for. ``program_steps``: how often each goes
     round its loop; a last step that is partly masked takes as long as a full one. `hbm_bytes`: what
     all of them together must bring from or to HBM; the rest comes from L2, also `left_bytes`, which
-    the launch before has written, if L2 is large enough. A full step has `step_bytes` bytes and
+    the launch before has written, as long as L2 keeps them: `left_parts` programs of that launch
+    wrote what one row of this one reads. A full step has `step_bytes` bytes and
     `step_flops` FLOPs (padding counted). `loop` names the kind of step, whose latency the model
     knows. `buffers` tiles of `tile_bytes` are on their way while it computes; they lie in shared
     memory, beside `shared_bytes` of other things.
@@ -45,6 +46,7 @@ class Work:
     buffers: int = 1
     loop: Literal["attention", "merge"] = "attention"
     left_bytes: int = 0
+    left_parts: int = 1
     step_flops: int = 0
     float32: bool = False  # exact float32 products take no tensor cores
     threads: int = THREADS
@@ -165,6 +167,7 @@ def _combine_work(plan: SplitPlan) -> Work:
         tile_bytes=step_bytes,
         loop="merge",
         left_bytes=plan.scratch_bytes,
+        left_parts=plan.num_splits,
         shared_bytes=MERGE_SHARED_BYTES,
         registers=MERGE_REGISTERS,
     )

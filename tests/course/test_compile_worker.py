@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import os
 import signal
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from fdlib.course.expect.check import Compilation
 from fdlib.course.expect.compare import Mismatch
 from fdlib.course.grading import compile_worker
-from fdlib.course.grading.compile_warnings import resource_warning
+from fdlib.course.grading.compile_warnings import resource_warning, warnings_of
 from fdlib.course.grading.events import Results, read_events
 from fdlib.gpus import GPUS, GpuSpec
 
@@ -111,3 +112,26 @@ def test_what_ends_the_launcher_between_two_kernels_is_told(rows: Any) -> None:
 )
 def test_which_errors_are_the_machines(error: BaseException, so: bool) -> None:
     assert compile_worker._is_this_machine(error) is so
+
+
+@pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="kernels need triton")
+def test_memory_that_nobody_gives_fails_at_the_line_that_asks_for_it() -> None:
+    from triton.runtime import _allocation
+
+    source = "@triton.jit\ndef kernel(X):\n    d = tl.make_tensor_descriptor(X)\n"
+    takes = SimpleNamespace(shared_bytes=0, local_bytes=0, tf32=False)
+    about: dict[str, Any] = {"ieee": False, "path": Path("ex05.py"), "source": source}
+
+    def row(scratch_bytes: int) -> dict[str, Any]:
+        kernel = SimpleNamespace(metadata=SimpleNamespace(global_scratch_size=scratch_bytes))
+        return warnings_of(A100, kernel, takes, **about)
+
+    assert row(0) == {"warning": ""}
+    assert row(128)["fails"]
+    assert "needs 128 bytes of global memory" in row(128)["warning"]
+    assert row(128)["location"] == "ex05.py:3: d = tl.make_tensor_descriptor(X)"
+    token = _allocation._allocator.set(lambda size, alignment, stream: None)
+    try:
+        assert row(128) == {"warning": ""}
+    finally:
+        _allocation._allocator.reset(token)

@@ -59,7 +59,9 @@ def test_solutions_compile_and_it_is_shown_as_it_goes(exercise: object, tmp_path
     for row in verdict.compiled:
         spec = GPUS[row.gpu]
         assert row.compute_capability == spec.compute_capability
-        assert 0 < row.shared_bytes <= row.shared_limit_bytes == spec.shared_kb_per_block * 1024
+        assert 0 <= row.shared_bytes <= row.shared_limit_bytes == spec.shared_kb_per_block * 1024
+        if "1 split, 1 head" not in row.setting:  # a sum over one part needs none
+            assert row.shared_bytes > 0
         assert row.registers is None or 0 < row.registers <= 255
         assert (row.error, row.warning) == ("", "")
     known = [len(each.compiled) for each in seen]

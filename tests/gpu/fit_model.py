@@ -1,11 +1,12 @@
-"""Fit the simulation's numbers to recorded times, and print them with what they leave over.
+"""Fit the simulation's numbers to what was recorded, and print them with what they leave over.
 
-    PYTHONPATH=. python tests/gpu/fit_model.py [--keep] [--record FILE.json]
+    PYTHONPATH=. python tests/gpu/fit_model.py [--keep] [--every 9] [--held-out FILE.json]
 
-Runs anywhere, without a GPU: it reads the recording that ships with the package, or another of the same form. Each
-number of `fdlib.xray.model.Parameters` is moved in turn, up and down, by ever smaller steps, as long as the mean
-squared error (of the logarithm of simulated over measured time) falls. The same recording gives the same numbers. Copy
-what it prints into fdlib/xray/model.py as `FITTED`. With --keep it fits nothing and judges the numbers that are there.
+Runs anywhere, without a GPU: it reads the recording that ships with the package. Each number of
+`fdlib.xray.model.Parameters` is moved in turn, up and down, by ever smaller steps, as long as the loss of
+tests/xray/recorded_points.py falls, over every so many of the calls. The same recording gives the same numbers. Copy
+what it prints into fdlib/xray/model.py as `FITTED`. The table is over all calls, fitted to or not. With --keep it fits
+nothing and judges the numbers that are there. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -14,25 +15,35 @@ import argparse
 import json
 import statistics
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "xray"))
-from recorded_points import Point, decode_points, loss, regret, sweeps
+from recorded_points import fitted_calls, held_out_calls, loss
 
+from fdlib.xray.held_to_recording import (
+    Held,
+    RecordedCall,
+    held,
+    lost_by_choice,
+    recorded_calls,
+    residual_table,
+)
 from fdlib.xray.model import FITTED, Parameters
 
-FIRST_STEP, ROUNDS = 0.25, 14
+FIRST_STEP, LAST_STEP, ROUNDS = 0.06, 0.004, 6
+WORST = 20
 
 
-def fit(points: list[Point], numbers: Parameters) -> Parameters:
-    best = loss(points, numbers)
+def fit(calls: Sequence[RecordedCall], numbers: Parameters) -> Parameters:
+    best = loss(calls, numbers)
     steps = dict.fromkeys(asdict(numbers), FIRST_STEP)
     for _ in range(ROUNDS):
-        for name in steps:
+        for name in [name for name, step in steps.items() if step >= LAST_STEP]:
             for factor in (1 + steps[name], 1 / (1 + steps[name])):
                 tried = replace(numbers, **{name: getattr(numbers, name) * factor})
-                if (found := loss(points, tried)) < best:
+                if (found := loss(calls, tried)) < best:
                     best, numbers = found, tried
                     break
             else:
@@ -40,43 +51,58 @@ def fit(points: list[Point], numbers: Parameters) -> Parameters:
     return replace(numbers, **{name: float(f"{x:.3g}") for name, x in asdict(numbers).items()})
 
 
-def describe(each: Point) -> str:
+def describe(each: Held) -> str:
     shape = each.shape
     what = f"{each.num_splits:4d} splits" if each.num_splits else "FlashAttn.  "
     heads = f"{shape.heads_q}/{shape.heads_kv}"
-    return f"B {shape.batch:3d}  {heads:>6}  {shape.len_kv:7,d} keys  {what:12}"
+    text = f"B {shape.batch:3d}  {heads:>6}  {shape.len_kv:7,d} keys  {what:12}{each.measured_us:9.2f} us"
+    text += f"{each.modelled_us:9.2f} simulated {each.error:+7.1%}"
+    if each.utilisation_error is not None:
+        text += f"   utilisation {each.measured_utilisation:.3f} {each.utilisation_error:+.3f}"
+    return text
 
 
-def print_table(points: list[Point], numbers: Parameters) -> None:
-    for each in points:
-        simulated = each.simulated_us(numbers)
-        error = simulated / each.time_us - 1
-        print(f"{describe(each)} {each.time_us:9.2f} us {simulated:9.2f} simulated {error:+7.1%}")
+def print_worst(points: Sequence[Held]) -> None:
+    print("\nworst times")
+    for each in sorted(points, key=lambda point: -abs(point.error))[:WORST]:
+        print(describe(each))
+    print("\nworst utilisations")
+    for each in sorted(points, key=lambda point: -abs(point.utilisation_error or 0))[:WORST]:
+        print(describe(each))
 
 
-def print_summary(points: list[Point], numbers: Parameters) -> None:
-    errors = sorted(abs(each.error(numbers)) for each in points)
-    print(f"{len(points)} points: median {statistics.median(errors):.1%}, worst {errors[-1]:.1%}")
-    lost = {shape: regret(several, numbers) for shape, several in sweeps(points).items()}
+def print_choices(points: Sequence[Held]) -> None:
+    lost = lost_by_choice(points)
     good = sum(each <= 0.05 for each in lost.values())
-    print(f"best split count of the model within 5% of the best time: {good} of {len(lost)} shapes")
+    print(
+        f"\nbest split count of the model within 5% of the best time: {good} of {len(lost)} shapes"
+    )
     for shape, each in lost.items():
         if each > 0.05:
             print(f"  not: {shape}: {each:+.1%}")
 
 
+def print_held_out(path: Path | None) -> None:
+    record = json.loads(path.read_text(encoding="utf-8")) if path else None
+    errors = sorted(abs(held(each).error) for each in held_out_calls(record))
+    median, worst = statistics.median(errors), errors[-1]
+    print(f"held out: {len(errors)} points, median {median:.1%}, worst {worst:.1%}\n")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--keep", action="store_true", help="judge the numbers that are there")
-    parser.add_argument("--record", type=Path, help="what tests/gpu/record_decode.py wrote")
+    parser.add_argument("--every", type=int, default=9, help="fit to every so many of the calls")
+    parser.add_argument("--held-out", type=Path, help="what tests/gpu/record_decode.py wrote")
     options = parser.parse_args()
-    record = json.loads(options.record.read_text(encoding="utf-8")) if options.record else None
-    points = decode_points(record)
-    numbers = FITTED if options.keep else fit(points, FITTED)
-    print_table(points, numbers)
-    print_summary(points, numbers)
+    numbers = FITTED if options.keep else fit(fitted_calls(options.every), FITTED)
+    points = [held(each, numbers) for each in recorded_calls()]
+    print_worst(points)
+    print_choices(points)
+    print_held_out(options.held_out)
+    print(residual_table(points))
     fields = "".join(f"    {name}={value:g},\n" for name, value in asdict(numbers).items())
-    print(f"FITTED = Parameters(\n{fields})")
+    print(f"\nFITTED = Parameters(\n{fields})")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from fdlib.xray import fluid
 from fdlib.xray.fluid import Limits, place_and_run
 
 PLENTY = 1e12
@@ -16,22 +17,45 @@ def limits(**changes):
     return Limits(**base | changes)
 
 
+PORTS = np.array([0, 0, 0, 1])
+
+
+def of_waiting(limit, programs):
+    """By what a program of each SM gets of what all wait for."""
+    of_port = [sum(n for sm, n in programs.items() if PORTS[sm] == port) for port in (0, 1)]
+    found = {}
+    for sm, n in programs.items():
+        fits = 1.0 if limit.ports is None else limit.port_programs / of_port[PORTS[sm]]
+        found[sm] = n**-limit.evenness * min(1.0, fits)
+    return found
+
+
 def shares(limit, programs):
-    """Bytes per ns of each program, given how many draw on each SM: equal, but for what an SM holds back."""
+    """Bytes per ns of each program, given how many draw on each SM: by its part, but for what an SM holds back."""
+    part = of_waiting(limit, programs)
     wanted = {sm: min(n * limit.program_gbs, limit.sm_gbs) for sm, n in programs.items()}
     asking = sum(min(n * limit.asking_gbs, limit.sm_gbs) for n in programs.values())
-    total, left = limit.taken(sum(wanted.values()), asking), sum(programs.values())
+    total = limit.taken(sum(wanted.values()), asking)
+    left = sum(part[sm] * n for sm, n in programs.items())
     found = {}
-    for sm in sorted(programs, key=lambda sm: wanted[sm] / programs[sm]):
-        found[sm] = min(wanted[sm] / programs[sm], total / left)
-        total, left = total - found[sm] * programs[sm], left - programs[sm]
+    for sm in sorted(programs, key=lambda sm: wanted[sm] / programs[sm] / part[sm]):
+        found[sm] = min(wanted[sm] / programs[sm], part[sm] * total / left)
+        total, left = total - found[sm] * programs[sm], left - part[sm] * programs[sm]
     return found
 
 
 def reference(program_bytes, limit, step_ns=2.0):
-    waiting, left = list(range(len(program_bytes))), [float(each) for each in program_bytes]
+    count = len(program_bytes)
+    waiting, left = list(range(count)), [float(each) for each in program_bytes]
     slots = {(row, sm): None for row in range(limit.programs_per_sm) for sm in range(limit.num_sms)}
     sm_of, start, end, now = {}, {}, {}, 0.0
+
+    def wait_ns(program, sm):
+        rows = range(limit.programs_per_sm)
+        others = sum(row * limit.num_sms + sm < count for row in rows) - 1
+        place = program * (5**0.5 - 1) / 2 % 1 - 0.5
+        return limit.fixed_ns * (1 + limit.spread * place) * (1 + limit.crowding * others)
+
     while len(end) < len(left):
         for slot in slots:
             if slots[slot] is None and waiting:
@@ -40,7 +64,7 @@ def reference(program_bytes, limit, step_ns=2.0):
         drawing = {
             slot: program
             for slot, program in slots.items()
-            if program is not None and now >= start[program] + limit.fixed_ns
+            if program is not None and now >= start[program] + wait_ns(program, slot[1])
         }
         crowd: dict[int, int] = {}
         for _, sm in drawing:
@@ -67,11 +91,19 @@ CASES = {
     "ragged": (RAGGED[:30], {}),
     "ragged, a sharp knee": (RAGGED[20:50], {"softness": 20.0}),
     "ragged, three an SM": (RAGGED[:24], {"programs_per_sm": 3}),
+    "equal, not all wait as long": ([200_000] * 13, {"spread": 0.5, "crowding": 0.2}),
+    "one SM too few, SMs share": ([200_000] * 7, {"evenness": 0.5}),
+    "ragged, SMs share ports": (RAGGED[:24], {"ports": PORTS, "port_programs": 2.5}),
+    "ragged, all of it": (
+        RAGGED[:24],
+        {"ports": PORTS, "port_programs": 2.5, "evenness": 0.1, "spread": 0.2, "crowding": 0.2},
+    ),
 }
 
 
 @pytest.mark.parametrize(("program_bytes", "changes"), CASES.values(), ids=CASES)
-def test_equals_the_reference(program_bytes, changes):
+def test_equals_the_reference(program_bytes, changes, monkeypatch):
+    monkeypatch.setattr(fluid, "OF_PROGRAM", 1 / 512)
     limit = limits(**changes)
     got = place_and_run(np.array(program_bytes), limit)
     expected = reference(program_bytes, limit)
@@ -79,6 +111,14 @@ def test_equals_the_reference(program_bytes, changes):
     tolerance = 0.002 * expected[2].max()
     np.testing.assert_allclose(got[1], expected[1], atol=tolerance)
     np.testing.assert_allclose(got[2], expected[2], atol=tolerance)
+
+
+@pytest.mark.parametrize(("program_bytes", "changes"), CASES.values(), ids=CASES)
+def test_events_handled_together_move_the_end_by_little(program_bytes, changes, monkeypatch):
+    limit = limits(**changes)
+    quick = place_and_run(np.array(program_bytes), limit)[2].max()
+    monkeypatch.setattr(fluid, "OF_PROGRAM", 1 / 512)
+    assert quick == pytest.approx(place_and_run(np.array(program_bytes), limit)[2].max(), rel=0.05)
 
 
 def test_one_program_takes_its_fixed_time_and_its_bytes_over_its_rate():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fdlib.course.mistakes import Mistake
 from fdlib.course.mistakes.ex05_grid import GRID_MISTAKES
 from fdlib.course.mistakes.ex05_programs import PROGRAM_MISTAKES
+from fdlib.course.mistakes.ex05_range import RANGE_MISTAKES
 from fdlib.course.mistakes.ex05_update import UPDATE_MISTAKES
 
 __all__ = ["MISTAKES"]
@@ -13,6 +14,7 @@ _LSE = 'lse = tl.where(l_i == 0.0, float("-inf"), m_i + tl.log(l_safe))'
 
 MISTAKES = (
     *GRID_MISTAKES,
+    *RANGE_MISTAKES,
     *PROGRAM_MISTAKES,
     *UPDATE_MISTAKES,
     Mistake(

@@ -1,4 +1,4 @@
-"""Known mistakes of exercise 05, third part: the scores and the online softmax update."""
+"""Known mistakes of exercise 05, fourth part: the scores and the online softmax update."""
 
 from __future__ import annotations
 
