@@ -42,7 +42,7 @@ CASES: dict[str, Callable[[], object]] = {
     "100,000 ragged programs": ragged,
     f"time against splits, {len(SPLITS)} counts": lambda: split_times_us(SLIDER, "H200", SPLITS),
     "best split count of all": lambda: best_num_splits(SLIDER, "H200"),
-    "every eighth recorded point": lambda: held_points.__wrapped__(),
+    "every twelfth recorded point": lambda: held_points.__wrapped__(),
 }
 
 

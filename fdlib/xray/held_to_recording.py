@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 _SIZES = ("batch", "heads_q", "heads_kv", "len_kv", "head_dim")
-SHOWN = 8  # every eighth point is enough for a picture, and quick
+SHOWN = 12  # every twelfth point is enough for a picture, and quick
 KINDS = (
     "FlashAttention",
     "at most one program an SM",

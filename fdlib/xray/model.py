@@ -12,9 +12,9 @@ document says so.) The combine waits for 16 rows of partial results at a time, l
 
 What does not fit, and why:
 - Programs for 1.3 rounds of three on each SM (512 on 132): the light SMs take a second round and, alone with three,
-  get some 47 GB/s each, where the model gives `sm_gbs`. Utilisation is up to 9 points too high, the time 5% too short.
-- Splits of one or two key blocks in many rounds: the model makes their rounds too even. Times are off by up to 17%.
-- Calls below 10 us: up to 15% too long. `gap_ns` and `merge_step_ns` are one number each, and the recorded timelines
+  get some 47 GB/s each, where the model gives `sm_gbs`. Utilisation is up to 9 points too high, the time 6% too short.
+- Splits of one or two key blocks in many rounds: the model makes their rounds too even. Times are off by up to 16%.
+- Calls below 10 us: up to 13% too long. `gap_ns` and `merge_step_ns` are one number each, and the recorded timelines
   and times are of two compiled forms of a kernel; the instrumented combine is 5 to 20% faster than the plain one.
 """
 

@@ -81,13 +81,12 @@ def test_what_no_number_was_fitted_to_is_near_too():
     assert max(errors) <= 0.40
 
 
-@pytest.mark.parametrize(
-    "name", sorted(set(asdict(FITTED)) - {"launch_ns"})
-)  # which hardly matters
+# Not launch_ns, which hardly matters.
+@pytest.mark.parametrize("name", [name for name in asdict(FITTED) if name != "launch_ns"])
 def test_the_numbers_are_those_of_the_fit(name):
-    calls = fitted_calls(19)
+    calls = fitted_calls(9)
     least = loss(calls)
-    for factor in (0.6, 1.6):
+    for factor in (0.7, 1.4):
         moved = replace(FITTED, **{name: getattr(FITTED, name) * factor})
         assert loss(calls, moved) > least
 

@@ -117,6 +117,27 @@ def test_partials_larger_than_l2_come_from_hbm():
     assert slow > fast
 
 
+def test_the_combine_waits_for_parts_that_l2_has_lost():
+    """Written in an early round, and 512 MiB of keys and values since; with 16 MiB they are all still there."""
+    far, near = (
+        simulate(plan_splits(shape(heads_q=32, heads_kv=8, len_kv=keys), "H200", 64), "H200")
+        for keys in (131_072, 4096)
+    )
+    steps_ns = 4 * FITTED.merge_step_ns
+    took = [line.launches[1].end_ns - line.launches[1].start_ns for line in (far, near)]
+    assert took[0].max() == pytest.approx(steps_ns + 4 * FITTED.merge_far_ns, rel=0.01)
+    assert took[0].min() < took[0].max()  # the last rows are as near as before
+    assert took[1] == pytest.approx(steps_ns, rel=0.01)
+
+
+def test_programs_that_share_an_sm_begin_to_draw_later():
+    one, two = (
+        simulate(plan_splits(shape(len_kv=64, heads_q=n, heads_kv=n), "H200", 1), "H200")
+        for n in (132, 264)
+    )
+    assert two.makespan_ns > one.makespan_ns * (1 + FITTED.crowding / 2)
+
+
 # --- choosing a split count ---
 
 
