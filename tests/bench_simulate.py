@@ -15,9 +15,9 @@ from dataclasses import replace
 import numpy as np
 
 from fdlib import AttentionShape, plan_splits
-from fdlib.xray.held_to_recording import held_points
+from fdlib.xray.residuals import held_points
 from fdlib.xray.simulate import best_num_splits, simulate, simulate_works, split_times_us
-from fdlib.xray.work import plan_works
+from fdlib.xray.simulation.work import plan_works
 
 RUNS = 7
 SLIDER = AttentionShape(heads_q=32, heads_kv=8, len_kv=131_072)

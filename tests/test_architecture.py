@@ -73,6 +73,27 @@ COURSE_ARROWS: dict[str, set[str]] = {
     "magic": {"build", "catalogue", "files", "fresh", "learner", "reading", "regions", "shell"},
     "course": {"learner", "magic", "prediction", "quizzes", "shell", "show"},
 }
+# The rooms of the X-ray, each with what it may import; every room stands below those that it sees.
+XRAY_ARROWS: dict[str, set[str]] = {
+    "xray": set(),
+    "called": set(),
+    "compiled": set(),
+    "schedule": set(),
+    "interpreter": set(),
+    "tracing": {"called", "interpreter"},
+    "trace": {"called", "tracing"},
+    "instrument": set(),
+    "recorder": {"instrument", "schedule"},
+    "timeline": {"called", "recorder", "schedule"},
+    "recordings": {"schedule"},
+    "simulation": set(),
+    "simulate": {"schedule", "simulation"},
+    "residuals": {"simulate", "simulation"},
+    "figures": {"recordings", "schedule", "simulate", "tracing"},
+    "draw": {"figures", "schedule"},
+    "readme_picture": {"draw"},
+    "widgets": {"draw", "figures", "trace"},
+}
 NO_TORCH = ("fdlib", "device", "versions", "shapes", "gpus", "plan", "doctor", "cli")
 MAX_FILE, MAX_FUNCTION, MAX_KERNEL = 250, 60, 80
 
@@ -127,26 +148,30 @@ def test_imports_follow_the_arrows(module):
     assert seen <= ARROWS[mine], f"{module} imports {sorted(seen - ARROWS[mine])}"
 
 
-def course_room(module: str) -> str:
+INNER_ARROWS = {"course": COURSE_ARROWS, "xray": XRAY_ARROWS}
+
+
+def inner_room(module: str) -> str:
     parts = module.split(".")
-    return parts[2] if len(parts) > 2 else "course"
+    return parts[2] if len(parts) > 2 else parts[1]
 
 
-@pytest.mark.parametrize("module", sorted(m for m in MODULES if room(m) == "course"))
-def test_the_course_has_arrows_of_its_own(module):
-    mine = course_room(module)
-    names = {name for name in imported(MODULES[module]) if f"{name}.".startswith("fdlib.course.")}
-    seen = set(map(course_room, names)) - {mine}
-    assert mine in COURSE_ARROWS, f"fdlib/course/{mine} is new: give it its arrows here"
-    assert seen <= COURSE_ARROWS[mine], f"{module} imports {sorted(seen - COURSE_ARROWS[mine])}"
+@pytest.mark.parametrize("module", sorted(m for m in MODULES if room(m) in INNER_ARROWS))
+def test_large_rooms_have_arrows_of_their_own(module):
+    arrows, mine = INNER_ARROWS[room(module)], inner_room(module)
+    inside = f"fdlib.{room(module)}."
+    seen = {inner_room(n) for n in imported(MODULES[module]) if f"{n}.".startswith(inside)} - {mine}
+    assert mine in arrows, f"{inside}{mine} is new: give it its arrows here"
+    assert seen <= arrows[mine], f"{module} imports {sorted(seen - arrows[mine])}"
 
 
-def test_arrows_inside_the_course_point_one_way():
+@pytest.mark.parametrize("name", INNER_ARROWS)
+def test_arrows_inside_a_room_point_one_way(name):
     above: set[str] = set()
-    for mine, seen in COURSE_ARROWS.items():
+    for mine, seen in INNER_ARROWS[name].items():
         assert seen <= above, f"{mine} sees {sorted(seen - above)}, which do not stand above it"
         above.add(mine)
-    assert above == {course_room(m) for m in MODULES if room(m) == "course"}
+    assert above == {inner_room(m) for m in MODULES if room(m) == name}
 
 
 @pytest.mark.parametrize("module", sorted(m for m in MODULES if room(m) in NO_TORCH))

@@ -27,7 +27,7 @@ def record_run(out: str | Path | None = None, *, quick: bool = False, force: boo
         )
     from fdlib.record.grid import FEW_SHAPES, SHAPES
     from fdlib.record.run import measure_all
-    from fdlib.xray.launch_notes import short_name
+    from fdlib.xray.recorder import short_name
 
     name = short_name(torch.cuda.get_device_name(0)).lower().replace(" ", "")
     path = Path(out) if out is not None else Path(f"{name}_timelines.json")

@@ -13,7 +13,7 @@ import torch
 from fdlib.doctor import machine_facts
 from fdlib.record.kernels import empty_kernel, read_kernel, spin_kernel, timer_kernel
 from fdlib.record.timing import replay_times
-from fdlib.xray.launch_notes import short_name
+from fdlib.xray.recorder import short_name
 from fdlib.xray.timeline import timeline
 
 __all__ = ["clocks", "facts", "floor", "one_busy_sm", "resources", "timer_tick_ns"]

@@ -17,10 +17,10 @@ from fdlib.record import grid, machine
 from fdlib.record.calls import Calls, Pool, of_dtype, supported_dtype
 from fdlib.record.timing import Times
 from fdlib.shapes import AttentionShape
-from fdlib.xray.launch_notes import instrumenting
+from fdlib.xray.recorder import instrumenting
 from fdlib.xray.recordings import pack_timeline
+from fdlib.xray.simulation.work import flash_attention_work, plan_works
 from fdlib.xray.timeline import timeline
-from fdlib.xray.work import flash_attention_work, plan_works
 
 __all__ = ["measure_all", "write_record"]
 

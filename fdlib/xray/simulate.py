@@ -3,7 +3,7 @@
 Programs go to SMs as slots free up. A program's rate is its bytes in flight over the latency of the memory (Little's
 law), or what its loop can do if that is less; an SM has a limit, and so has the memory behind all of them. K and V come
 from HBM: the L2 cache is cold. The combine finds partial results in L2, but for those that K and V have since pushed
-out. The numbers, where they come from and what they miss are in `fdlib.xray.model`.
+out. The numbers, where they come from and what they miss are in `fdlib.xray.simulation.model`.
 """
 
 from __future__ import annotations
@@ -16,10 +16,16 @@ import numpy as np
 from fdlib.gpus import GpuSpec, get_gpu
 from fdlib.plan import COMBINE_BLOCK, SplitPlan, cdiv, plan_splits
 from fdlib.shapes import AttentionShape
-from fdlib.xray.fluid import place_and_run
-from fdlib.xray.model import FITTED, Parameters, launch_limits, parameters_for, where_from
 from fdlib.xray.schedule import LaunchSpans, Timeline
-from fdlib.xray.work import Work, flash_attention_work, plan_works, trace_works
+from fdlib.xray.simulation.fluid import place_and_run
+from fdlib.xray.simulation.model import (
+    FITTED,
+    Parameters,
+    launch_limits,
+    parameters_for,
+    where_from,
+)
+from fdlib.xray.simulation.work import Work, flash_attention_work, plan_works, trace_works
 
 __all__ = [
     "best_num_splits",
@@ -74,7 +80,7 @@ def simulate_works(
 ) -> Timeline:
     """The modelled timeline of launches that follow one another, each when the one before has ended.
 
-    ``numbers`` are those of `fdlib.xray.model` unless you try others.
+    ``numbers`` are those of `fdlib.xray.simulation.model` unless you try others.
     """
     spec = get_gpu(gpu) if isinstance(gpu, str) else gpu
     if not isinstance(spec, GpuSpec):

@@ -9,7 +9,7 @@ from typing import Any
 
 from fdlib.device import interpreting, require_triton
 from fdlib.xray.called import check_function, name_of
-from fdlib.xray.launch_notes import Recorder, instrumenting
+from fdlib.xray.recorder import Recorder, instrumenting
 from fdlib.xray.schedule import Timeline
 
 __all__ = ["Timeline", "timeline"]

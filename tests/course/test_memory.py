@@ -10,7 +10,7 @@ import fdlib
 from fdlib import device
 from fdlib.course.expect.memory import MemoryFault, MemoryWatch, fault_in
 from fdlib.course.grading.loader import explain
-from fdlib.xray.interpreted import watching
+from fdlib.xray.interpreter.interpreted import watching
 
 torch = pytest.importorskip("torch")
 interpreter = pytest.importorskip("triton.runtime.interpreter")

@@ -203,7 +203,7 @@ def test_a_grid_that_triton_does_not_take_is_explained(grid, said):
 def test_on_a_gpu_the_checks_run_unwatched(number, monkeypatch):
     for name in ("expect.watched", "checks.guards", "checks.inputs"):
         monkeypatch.setattr(f"fdlib.course.{name}.interpreting", lambda: False)
-    monkeypatch.setattr("fdlib.xray.interpreted.watching", None)
+    monkeypatch.setattr("fdlib.xray.interpreter.interpreted.watching", None)
     module = load_text(number, solution_path(number).read_text(encoding="utf-8"))
     first = load_checks(find(number))[0]
     first.run(module, CheckContext(0, first.name, "gpu"))

@@ -3,10 +3,10 @@
     PYTHONPATH=. python tests/gpu/fit_model.py [--keep] [--every 9] [--held-out FILE.json]
 
 Runs anywhere, without a GPU: it reads the recording that ships with the package. Each number of
-`fdlib.xray.model.Parameters` is moved in turn, up and down, by ever smaller steps, as long as the loss of
+`fdlib.xray.simulation.model.Parameters` is moved in turn, up and down, by ever smaller steps, as long as the loss of
 tests/xray/recorded_points.py falls, over every so many of the calls. The same recording gives the same numbers. Copy
-what it prints into fdlib/xray/model.py as `FITTED`. The table is over all calls, fitted to or not. With --keep it fits
-nothing and judges the numbers that are there. Takes some minutes.
+what it prints into fdlib/xray/simulation/model.py as `FITTED`. The table is over all calls, fitted to or not. With
+--keep it fits nothing and judges the numbers that are there. Takes some minutes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "xray"))
 from recorded_points import fitted_calls, held_out_calls, loss
 
-from fdlib.xray.held_to_recording import (
+from fdlib.xray.residuals import (
     Held,
     RecordedCall,
     held,
@@ -30,7 +30,7 @@ from fdlib.xray.held_to_recording import (
     recorded_calls,
     residual_table,
 )
-from fdlib.xray.model import FITTED, Parameters
+from fdlib.xray.simulation.model import FITTED, Parameters
 
 FIRST_STEP, LAST_STEP, ROUNDS = 0.06, 0.004, 6
 WORST = 20

@@ -18,7 +18,7 @@ import fdlib
 from fdlib.device import interpreting
 from fdlib.record.kernels import spin_kernel
 from fdlib.record.machine import timer_tick_ns
-from fdlib.xray.launch_notes import instrumenting
+from fdlib.xray.recorder import instrumenting
 
 pytestmark = [
     pytest.mark.gpu,

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import fdlib
 from fdlib.attention import inputs
-from fdlib.xray import launch_notes
+from fdlib.xray import recorder as recorder_module
 from fdlib.xray.compiled import compiling_for, resources
 
 import torch  # isort: skip
@@ -29,7 +29,7 @@ from triton.compiler import CompiledKernel
 
 inputs.check_for_kernel = lambda name, x: None  # tensors are on the CPU: nothing is launched
 CompiledKernel._init_handles = lambda self: None  # loading takes a GPU
-launch_notes._new_spans = lambda programs: torch.zeros(programs, 3, dtype=torch.int64)
+recorder_module._new_spans = lambda programs: torch.zeros(programs, 3, dtype=torch.int64)
 torch.cuda.is_current_stream_capturing = lambda: False  # a CPU build of torch raises
 
 SOLUTIONS = Path(__file__).resolve().parents[2] / "solutions"
@@ -134,7 +134,7 @@ def main(capabilities: list[int]) -> None:
         with compiling_for(capability, device=capability) as launches:
             for call in calls():
                 launches.clear()
-                with launch_notes.instrumenting() as recorder:
+                with recorder_module.instrumenting() as recorder:
                     recorder.rehearsing = True
                     call()
                     rehearsed = list(launches)  # each kernel, and its copy

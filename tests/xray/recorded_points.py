@@ -9,8 +9,8 @@ from typing import Any
 
 from fdlib.recorded import load_recorded
 from fdlib.shapes import AttentionShape
-from fdlib.xray.held_to_recording import RecordedCall, held, recorded_calls
-from fdlib.xray.model import FITTED, Parameters
+from fdlib.xray.residuals import RecordedCall, held, recorded_calls
+from fdlib.xray.simulation.model import FITTED, Parameters
 
 # Of a squared error of the utilisation against one of the time's logarithm.
 UTILISATION_WEIGHT = 2.0

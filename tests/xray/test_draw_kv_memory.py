@@ -9,7 +9,7 @@ from matplotlib.figure import Figure  # noqa: E402
 
 from fdlib.gpus import GPUS, get_gpu  # noqa: E402
 from fdlib.xray.draw.kv_memory import draw_kv_memory, prepare_kv_memory  # noqa: E402
-from fdlib.xray.kv_memory import PARAMETERS, KvMemory  # noqa: E402
+from fdlib.xray.figures.kv_memory import PARAMETERS, KvMemory  # noqa: E402
 
 MOST = 131_072
 

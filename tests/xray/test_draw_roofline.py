@@ -10,7 +10,7 @@ from matplotlib.figure import Figure  # noqa: E402
 from fdlib.gpus import get_gpu  # noqa: E402
 from fdlib.shapes import AttentionShape, model  # noqa: E402
 from fdlib.xray.draw.roofline import draw_call, draw_ghost, prepare_roofline  # noqa: E402
-from fdlib.xray.roofline import Roofline, roof_line  # noqa: E402
+from fdlib.xray.figures.roofline import Roofline, roof_line  # noqa: E402
 
 H200 = get_gpu("H200")
 

@@ -13,8 +13,8 @@ from fdlib.xray.draw.split_weights import (  # noqa: E402
     draw_split_words,
     prepare_split_weights,
 )
-from fdlib.xray.softmax_steps import SoftmaxStep, SoftmaxWalk  # noqa: E402
-from fdlib.xray.split_shares import SplitShare  # noqa: E402
+from fdlib.xray.figures.softmax_steps import SoftmaxStep, SoftmaxWalk  # noqa: E402
+from fdlib.xray.figures.split_shares import SplitShare  # noqa: E402
 
 WALK = SoftmaxWalk(
     ("The", " rabbit", "\n"),

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from fdlib.shapes import AttentionShape
 from fdlib.xray.draw.split_times import draw_split_times, prepare_split_times
-from fdlib.xray.split_curve import SPLITS, SplitCurve
+from fdlib.xray.figures.split_curve import SPLITS, SplitCurve
 
 SHAPE = AttentionShape(heads_q=8, heads_kv=1, len_kv=4096)
 MODEL = ((1, 50.0), (16, 8.0), (512, 90.0))

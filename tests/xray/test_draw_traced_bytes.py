@@ -17,9 +17,9 @@ from matplotlib.figure import Figure
 import fdlib  # noqa: F401  (chooses the interpreter before triton is imported)
 from fdlib.device import interpreting
 from fdlib.xray.draw.traced_bytes import draw_traced_bytes, prepare_traced_bytes
+from fdlib.xray.figures.traced_bytes import ArgumentBytes, KernelBytes, traced_bytes
 from fdlib.xray.simulate import simulate
 from fdlib.xray.trace import trace
-from fdlib.xray.traced_bytes import ArgumentBytes, KernelBytes, traced_bytes
 
 SOLUTION = Path(__file__).parents[2] / "solutions" / "ex05_flash_decoding.py"
 LOOP = "for first in range(start, end, BLOCK_N):\n"

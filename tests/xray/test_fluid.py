@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from fdlib.xray import fluid
-from fdlib.xray.fluid import Limits, place_and_run
+from fdlib.xray.simulation import fluid
+from fdlib.xray.simulation.fluid import Limits, place_and_run
 
 PLENTY = 1e12
 

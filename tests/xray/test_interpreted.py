@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from fdlib import device
-from fdlib.xray.interpreted import _Watch, watching
-from fdlib.xray.observer import Access
+from fdlib.xray.interpreter.interpreted import _Watch, watching
+from fdlib.xray.interpreter.observer import Access
 
 torch = pytest.importorskip("torch")
 interpreter = pytest.importorskip("triton.runtime.interpreter")

@@ -6,7 +6,7 @@ import pytest
 
 from fdlib.gpus import get_gpu
 from fdlib.shapes import MODELS
-from fdlib.xray.kv_memory import PARAMETERS, KvMemory
+from fdlib.xray.figures.kv_memory import PARAMETERS, KvMemory
 
 
 def test_the_models_are_named_in_shapes():

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from fdlib.gpus import GPUS, get_gpu
-from fdlib.xray.occupancy import programs_per_sm
+from fdlib.xray.simulation.occupancy import programs_per_sm
 
 H200, T4, L4 = (get_gpu(name) for name in ("H200", "T4", "L4"))
 

@@ -6,7 +6,7 @@ import pytest
 
 from fdlib.gpus import GPUS, get_gpu
 from fdlib.shapes import AttentionShape, model
-from fdlib.xray.roofline import Roofline, roof_line, roof_tflops
+from fdlib.xray.figures.roofline import Roofline, roof_line, roof_tflops
 
 
 @pytest.mark.parametrize("name", GPUS)

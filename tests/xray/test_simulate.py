@@ -9,7 +9,6 @@ import pytest
 from fdlib.gpus import GPUS
 from fdlib.plan import plan_splits
 from fdlib.shapes import AttentionShape
-from fdlib.xray.model import FITTED, parameters_for
 from fdlib.xray.schedule import Timeline
 from fdlib.xray.simulate import (
     best_num_splits,
@@ -19,7 +18,8 @@ from fdlib.xray.simulate import (
     simulate_works,
     split_times_us,
 )
-from fdlib.xray.work import plan_works
+from fdlib.xray.simulation.model import FITTED, parameters_for
+from fdlib.xray.simulation.work import plan_works
 
 
 def shape(**sizes):

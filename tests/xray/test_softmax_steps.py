@@ -10,8 +10,8 @@ torch = pytest.importorskip("torch")
 
 from fdlib.attention.online_softmax import SoftmaxState, update  # noqa: E402
 from fdlib.passage import load_passage  # noqa: E402
-from fdlib.xray.softmax_steps import scores_of, walk_keys  # noqa: E402
-from fdlib.xray.split_shares import split_shares  # noqa: E402
+from fdlib.xray.figures.softmax_steps import scores_of, walk_keys  # noqa: E402
+from fdlib.xray.figures.split_shares import split_shares  # noqa: E402
 
 
 @pytest.fixture(scope="module")

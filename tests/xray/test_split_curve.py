@@ -6,9 +6,9 @@ import pytest
 
 from fdlib.plan import plan_splits
 from fdlib.shapes import AttentionShape
-from fdlib.xray import split_curve as module
-from fdlib.xray.decode_step import decode_step
-from fdlib.xray.split_curve import SPLITS, split_curve
+from fdlib.xray.figures import split_curve as module
+from fdlib.xray.figures.decode_step import decode_step
+from fdlib.xray.figures.split_curve import SPLITS, split_curve
 
 SHAPE = AttentionShape(heads_q=8, heads_kv=1, len_kv=131_072)
 
@@ -57,7 +57,7 @@ def test_no_programs_is_a_sentence():
 
 
 def test_a_step_is_measured_where_it_was_recorded(monkeypatch):
-    from fdlib.xray import decode_step as steps
+    from fdlib.xray.figures import decode_step as steps
 
     seen = []
 

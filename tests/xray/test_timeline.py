@@ -18,7 +18,7 @@ from triton.runtime.jit import JITFunction
 
 import fdlib
 from fdlib.xray.instrument import instrumented_source
-from fdlib.xray.launch_notes import _grid_of, _per_launch, instrumenting
+from fdlib.xray.recorder import _grid_of, _per_launch, instrumenting
 from fdlib.xray.timeline import _ONE_TIMELINE
 
 CHILD = Path(__file__).with_name("instrumented_elsewhere.py")

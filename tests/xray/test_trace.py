@@ -10,7 +10,7 @@ from fdlib import device
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("triton")
-from fdlib.xray import trace_data  # noqa: E402
+from fdlib.xray.tracing import data as trace_data  # noqa: E402
 
 watched_kernels = pytest.importorskip("watched_kernels")
 kernels = pytest.importorskip("traced_kernels")

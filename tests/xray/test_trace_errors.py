@@ -8,7 +8,7 @@ import pytest
 
 import fdlib
 from fdlib import device
-from fdlib.xray.trace_data import TraceError
+from fdlib.xray.tracing.data import TraceError
 
 torch = pytest.importorskip("torch")
 interpreter = pytest.importorskip("triton.runtime.interpreter")

@@ -11,8 +11,8 @@ import pytest
 from fdlib import device
 
 torch = pytest.importorskip("torch")
-from fdlib.xray.trace_lru import Lru  # noqa: E402
-from fdlib.xray.trace_regions import Region  # noqa: E402
+from fdlib.xray.tracing.lru import Lru  # noqa: E402
+from fdlib.xray.tracing.regions import Region  # noqa: E402
 
 KINDS = ("load", "store", "atomic")
 

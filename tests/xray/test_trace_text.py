@@ -9,7 +9,7 @@ from fdlib import device
 
 torch = pytest.importorskip("torch")
 kernels = pytest.importorskip("traced_kernels")
-from fdlib.xray.trace_text import order_text  # noqa: E402
+from fdlib.xray.tracing.text import order_text  # noqa: E402
 
 pytestmark = pytest.mark.skipif(not device.interpreting(), reason="traces in this process")
 

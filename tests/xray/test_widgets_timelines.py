@@ -6,8 +6,8 @@ import pytest
 
 pytest.importorskip("ipywidgets")
 from fdlib.shapes import AttentionShape
-from fdlib.xray import decode_step as steps
-from fdlib.xray.decode_step import decode_step
+from fdlib.xray.figures import decode_step as steps
+from fdlib.xray.figures.decode_step import decode_step
 from fdlib.xray.simulate import simulate_flash_attention
 from fdlib.xray.widgets import hbm_traffic, sm_timeline_explorer, time_against_splits
 

@@ -10,8 +10,8 @@ import torch
 
 from fdlib import AttentionShape, flash_attention, flash_decode, plan_splits
 from fdlib.device import interpreting
+from fdlib.xray.simulation.work import flash_attention_work, plan_works, trace_works
 from fdlib.xray.trace import trace
-from fdlib.xray.work import flash_attention_work, plan_works, trace_works
 
 pytestmark = pytest.mark.skipif(not interpreting(), reason="traces are made under the interpreter")
 

@@ -16,7 +16,7 @@ import numpy as np
 from fdlib.course.expect.causes import causes
 from fdlib.course.expect.compare import Mismatch
 from fdlib.course.expect.races import Clash, Races
-from fdlib.xray.observer import Access, Program
+from fdlib.xray.interpreter.observer import Access, Program
 
 if TYPE_CHECKING:
     import torch
@@ -64,7 +64,7 @@ def fault_in(error: BaseException | None) -> MemoryFault | None:
 
 
 class MemoryWatch:
-    """An observer for `fdlib.xray.interpreted.watching`; raises `MemoryFault` out of the kernel."""
+    """An observer for `fdlib.xray.interpreter.interpreted.watching`; raises `MemoryFault` out of the kernel."""
 
     def __init__(self) -> None:
         self.fault: MemoryFault | None = (

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from fdlib.xray.observer import Program
+from fdlib.xray.interpreter.observer import Program
 
 __all__ = ["Clash", "Place", "Races"]
 

@@ -17,7 +17,7 @@ from fdlib.device import interpreting
 
 if TYPE_CHECKING:
     from fdlib.course.expect.memory import MemoryWatch
-    from fdlib.xray.interpreted import Order
+    from fdlib.xray.interpreter.interpreted import Order
 
 __all__ = ["watched"]
 
@@ -54,7 +54,7 @@ def _look(
 ) -> tuple[Sight, MemoryWatch]:
     from fdlib.course.expect.block_questions import block_questions_refused
     from fdlib.course.expect.memory import MemoryWatch
-    from fdlib.xray.interpreted import watching
+    from fdlib.xray.interpreter.interpreted import watching
 
     watch = MemoryWatch()
     hooks = watching(watch, order=order, fill_undefined=fill_undefined)

@@ -21,7 +21,7 @@ from fdlib.xray.draw.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fdlib.xray.kv_memory import KvMemory
+    from fdlib.xray.figures.kv_memory import KvMemory
 
 __all__ = ["draw_kv_memory", "prepare_kv_memory"]
 

@@ -17,7 +17,7 @@ from fdlib.xray.draw.style import (
     prepare,
     quiet_axes,
 )
-from fdlib.xray.softmax_steps import SoftmaxStep
+from fdlib.xray.figures.softmax_steps import SoftmaxStep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,7 +23,7 @@ from fdlib.xray.draw.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fdlib.xray.roofline import Roofline
+    from fdlib.xray.figures.roofline import Roofline
 
 __all__ = ["draw_call", "draw_ghost", "prepare_roofline"]
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from fdlib.xray.softmax_steps import SoftmaxStep, SoftmaxWalk
+    from fdlib.xray.figures.softmax_steps import SoftmaxStep, SoftmaxWalk
 
 __all__ = ["WalkAxes", "draw_softmax_walk", "prepare_softmax_walk"]
 

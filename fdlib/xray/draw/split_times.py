@@ -20,7 +20,7 @@ from fdlib.xray.draw.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fdlib.xray.split_curve import Point, SplitCurve, Wave
+    from fdlib.xray.figures.split_curve import Point, SplitCurve, Wave
 
 __all__ = ["draw_split_times", "prepare_split_times"]
 

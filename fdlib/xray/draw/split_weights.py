@@ -19,7 +19,7 @@ from fdlib.xray.draw.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fdlib.xray.split_shares import SplitShare
+    from fdlib.xray.figures.split_shares import SplitShare
 
 __all__ = ["draw_split_weights", "draw_split_words", "prepare_split_weights"]
 

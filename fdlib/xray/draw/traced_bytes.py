@@ -20,7 +20,7 @@ from fdlib.xray.draw.style import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from fdlib.xray.traced_bytes import KernelBytes
+    from fdlib.xray.figures.traced_bytes import KernelBytes
 
 __all__ = ["draw_traced_bytes", "prepare_traced_bytes"]
 

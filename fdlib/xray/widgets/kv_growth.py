@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fdlib.gpus import GPUS, get_gpu
 from fdlib.xray.draw.kv_memory import draw_kv_memory, prepare_kv_memory
 from fdlib.xray.draw.style import format_bytes
-from fdlib.xray.kv_memory import PARAMETERS, KvMemory
+from fdlib.xray.figures.kv_memory import PARAMETERS, KvMemory
 from fdlib.xray.widgets.controls import Choice, Control, Stops
 from fdlib.xray.widgets.panel import Panel
 

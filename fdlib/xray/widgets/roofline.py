@@ -8,7 +8,7 @@ from fdlib.gpus import GPUS, get_gpu
 from fdlib.shapes import MODELS, model
 from fdlib.xray.draw.roofline import draw_call, draw_ghost, prepare_roofline
 from fdlib.xray.draw.style import format_bytes
-from fdlib.xray.roofline import Roofline, roof_line
+from fdlib.xray.figures.roofline import Roofline, roof_line
 from fdlib.xray.widgets.controls import Choice, Control, Stops
 from fdlib.xray.widgets.panel import Panel
 

@@ -6,7 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fdlib.xray.draw.softmax_steps import WalkAxes, draw_softmax_walk, prepare_softmax_walk
-from fdlib.xray.softmax_steps import Fold, SoftmaxWalk, walk_keys
+from fdlib.xray.figures.softmax_steps import Fold, SoftmaxWalk, walk_keys
 from fdlib.xray.widgets.controls import Choice, Control, Player
 from fdlib.xray.widgets.panel import Panel
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fdlib.gpus import get_gpu
-from fdlib.xray.decode_step import DecodeStep, decode_step
 from fdlib.xray.draw.timelines import (
     describe_timeline,
     draw_timeline,
@@ -14,6 +13,7 @@ from fdlib.xray.draw.timelines import (
     prepare_timeline,
     rounded_up,
 )
+from fdlib.xray.figures.decode_step import DecodeStep, decode_step
 from fdlib.xray.widgets.controls import Choice, Control, Stops
 from fdlib.xray.widgets.panel import Panel
 from fdlib.xray.widgets.shapes import BATCH, GPU, HEADS, KEYS, decode_shape

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fdlib.xray.draw.split_times import draw_split_times, prepare_split_times
-from fdlib.xray.split_curve import SPLITS, SplitCurve, split_curve
+from fdlib.xray.figures.split_curve import SPLITS, SplitCurve, split_curve
 from fdlib.xray.widgets.controls import Control
 from fdlib.xray.widgets.panel import Panel
 from fdlib.xray.widgets.shapes import BATCH, GPU, HEADS, KEYS, decode_shape

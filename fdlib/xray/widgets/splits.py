@@ -11,7 +11,7 @@ from fdlib.xray.draw.split_weights import (
     prepare_split_weights,
 )
 from fdlib.xray.draw.style import quiet_axes
-from fdlib.xray.split_shares import SplitShare, split_shares
+from fdlib.xray.figures.split_shares import SplitShare, split_shares
 from fdlib.xray.widgets.controls import Choice, Control, Slider
 from fdlib.xray.widgets.panel import Panel
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from fdlib.device import interpreting
 from fdlib.xray.draw.traced_bytes import draw_traced_bytes, prepare_traced_bytes
+from fdlib.xray.figures.traced_bytes import KernelBytes, traced_bytes
 from fdlib.xray.trace import trace
-from fdlib.xray.traced_bytes import KernelBytes, traced_bytes
 from fdlib.xray.widgets.controls import Stops
 from fdlib.xray.widgets.panel import Panel
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fdlib.plan import split_ranges
-from fdlib.xray.softmax_steps import scores_of
+from fdlib.xray.figures.softmax_steps import scores_of
 
 __all__ = ["SplitShare", "split_shares"]
 

@@ -11,15 +11,15 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fdlib.xray.trace_data import Trace, TraceError
-from fdlib.xray.trace_parcel import Packer
+from fdlib.xray.tracing.data import Trace, TraceError
+from fdlib.xray.tracing.parcel import Packer
 
 if TYPE_CHECKING:
-    from fdlib.xray.trace import Options
+    from fdlib.xray.tracing.here import Options
 
 __all__ = ["trace_in_child"]
 
-_WORKER = "fdlib.xray.trace_worker"
+_WORKER = "fdlib.xray.tracing.worker"
 
 
 class _InChild(Exception):

@@ -11,7 +11,8 @@ from recorded_points import fitted_calls, held_out_calls, loss
 
 from fdlib.plan import plan_splits
 from fdlib.shapes import AttentionShape
-from fdlib.xray.held_to_recording import (
+from fdlib.xray.recordings import recorded_timeline
+from fdlib.xray.residuals import (
     KINDS,
     by_kind,
     held,
@@ -20,9 +21,8 @@ from fdlib.xray.held_to_recording import (
     recorded_calls,
     residual_table,
 )
-from fdlib.xray.model import FITTED, LIGHT_SMS
-from fdlib.xray.recordings import recorded_timeline
 from fdlib.xray.simulate import simulate, simulate_flash_attention
+from fdlib.xray.simulation.model import FITTED, LIGHT_SMS
 
 KEYS = 100_000
 

@@ -26,9 +26,9 @@ from typing import Any
 import numpy as np
 
 from fdlib.gpus import GPUS, GpuSpec
-from fdlib.xray.fluid import Limits
-from fdlib.xray.occupancy import programs_per_sm
-from fdlib.xray.work import Work
+from fdlib.xray.simulation.fluid import Limits
+from fdlib.xray.simulation.occupancy import programs_per_sm
+from fdlib.xray.simulation.work import Work
 
 __all__ = [
     "FITTED",
@@ -51,7 +51,7 @@ class Parameters:
     `launch_ns`: of a call, besides its kernels' programs; it hardly matters, a replayed graph hides
     it. `gap_ns`: from the last program of the split kernel to the first of the combine.
     `attention_ns`: of a program, besides its loop; `spread` and `crowding` are parts of it, see
-    `fdlib.xray.fluid.Limits`. `attention_step_ns`: one key block (two products, a softmax) when
+    `fdlib.xray.simulation.fluid.Limits`. `attention_step_ns`: one key block (two products, a softmax) when
     memory does not limit. `merge_step_ns`: 16 splits merged; `merge_far_ns`: how much longer where
     L2 has lost one of them. `sm_gbs` and `merge_sm_gbs`: the most that one SM takes in.
     `memory_gbs`: the most that HBM gives. `softness`: how sharp the knee is where requests begin to

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from fdlib.xray.trace_data import SECTOR_BYTES, L2Estimate
-from fdlib.xray.trace_regions import Region, one_of_each
+from fdlib.xray.tracing.data import SECTOR_BYTES, L2Estimate
+from fdlib.xray.tracing.regions import Region, one_of_each
 
 __all__ = ["Lru"]
 

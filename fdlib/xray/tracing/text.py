@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from fdlib.xray.trace_data import ArgumentTraffic, LaunchTrace, Trace
+    from fdlib.xray.tracing.data import ArgumentTraffic, LaunchTrace, Trace
 
 __all__ = ["order_text", "trace_text"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from fdlib.xray.trace_data import SECTOR_BYTES
+from fdlib.xray.tracing.data import SECTOR_BYTES
 
 __all__ = ["Region", "Regions", "one_of_each", "sectors_of", "touch"]
 

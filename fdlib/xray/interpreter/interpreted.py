@@ -16,8 +16,8 @@ from unittest import mock
 
 import numpy as np
 
-from fdlib.xray.addresses import Addresses
-from fdlib.xray.observer import Access, Observer, Program
+from fdlib.xray.interpreter.addresses import Addresses
+from fdlib.xray.interpreter.observer import Access, Observer, Program
 
 __all__ = ["Order", "watching"]
 

@@ -33,8 +33,8 @@ def _trace(folder: Path) -> Any:
     from fdlib.device import require_triton
 
     require_triton()
-    from fdlib.xray.trace import trace_here
-    from fdlib.xray.trace_parcel import unpack
+    from fdlib.xray.tracing.here import trace_here
+    from fdlib.xray.tracing.parcel import unpack
 
     request = pickle.loads((folder / "request.pickle").read_bytes())
     storages = [_storage(folder / f"{number}.bin") for number in range(request["storages"])]

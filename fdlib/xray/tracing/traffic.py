@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from fdlib.xray.observer import Access, Program
-from fdlib.xray.trace_counter import Counter
-from fdlib.xray.trace_data import ORDER_LIMIT, SECTOR_BYTES, Event, LaunchTrace, Trace, TraceError
-from fdlib.xray.trace_lru import Lru
-from fdlib.xray.trace_regions import Regions, sectors_of, touch
+from fdlib.xray.interpreter.observer import Access, Program
+from fdlib.xray.tracing.counter import Counter
+from fdlib.xray.tracing.data import ORDER_LIMIT, SECTOR_BYTES, Event, LaunchTrace, Trace, TraceError
+from fdlib.xray.tracing.lru import Lru
+from fdlib.xray.tracing.regions import Regions, sectors_of, touch
 
 __all__ = ["Traffic"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fdlib.xray.trace_data import Trace
+from fdlib.xray.tracing.data import Trace
 
 __all__ = ["ArgumentBytes", "KernelBytes", "traced_bytes"]
 

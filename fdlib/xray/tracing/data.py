@@ -195,7 +195,7 @@ class Trace:
         return self.hbm_read + self.hbm_write
 
     def __str__(self) -> str:
-        from fdlib.xray.trace_text import trace_text
+        from fdlib.xray.tracing.text import trace_text
 
         return trace_text(self)
 

@@ -12,9 +12,9 @@ from fdlib.gpus import GPUS
 from fdlib.plan import key_block, plan_splits
 from fdlib.recorded import load_recorded
 from fdlib.shapes import AttentionShape
-from fdlib.xray.model import FITTED, FITTED_ON, Parameters
 from fdlib.xray.simulate import simulate_works
-from fdlib.xray.work import Work, flash_attention_work, plan_works
+from fdlib.xray.simulation.model import FITTED, FITTED_ON, Parameters
+from fdlib.xray.simulation.work import Work, flash_attention_work, plan_works
 
 __all__ = [
     "KINDS",

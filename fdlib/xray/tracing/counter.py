@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from fdlib.xray.observer import Access
-from fdlib.xray.trace_data import SECTOR_BYTES, ArgumentTraffic, TraceError
-from fdlib.xray.trace_regions import Region
+from fdlib.xray.interpreter.observer import Access
+from fdlib.xray.tracing.data import SECTOR_BYTES, ArgumentTraffic, TraceError
+from fdlib.xray.tracing.regions import Region
 
 __all__ = ["Counter", "OutsideMemory"]
 

@@ -1,0 +1,1 @@
+"""The numbers behind the pictures: what `draw` takes and never computes."""

@@ -1,0 +1,1 @@
+"""Kernels under Triton's interpreter, watched: each access before it happens."""

@@ -1,0 +1,1 @@
+"""What `fdlib.simulate` is made of: work, occupancy, the model's numbers, and what is left over."""
