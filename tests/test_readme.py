@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import statistics
 from pathlib import Path
 
 import committed
@@ -10,6 +11,8 @@ import pytest
 from test_notebooks import WITHOUT_TRITON
 
 from fdlib.recorded import load_recorded, recorded_names
+from fdlib.shapes import AttentionShape
+from fdlib.xray.recordings import recorded_timeline
 
 ROOT = Path(__file__).resolve().parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -135,3 +138,32 @@ def test_the_sanitizer_found_nothing():
 def test_no_record_names_a_machines_path():
     for name in recorded_names():
         assert " /" not in load_recorded(name)["command"]
+
+
+def test_quoted_traffic_is_the_recorded_one():
+    apart = [
+        abs(
+            (row["hbm_read_bytes"] + row["hbm_write_bytes"])
+            / (row["read_bytes"] + row["write_bytes"] + row["write_bytes_after"])
+            - 1
+        )
+        for row in load_recorded("h200_traffic")["rows"]
+    ]
+    flat = " ".join(README.split())
+    median, worst = f"{statistics.median(apart):.1%}", f"{max(apart):.1%}"
+    assert f"{median} apart in the median of {len(apart)} launches, {worst} at most" in flat
+
+
+def test_quoted_residuals_are_those_of_the_model():
+    errors = [abs(each.error) for each in every_residual()]
+    flat = " ".join(README.split())
+    median, worst = f"{statistics.median(errors):.1%}", f"{max(errors):.1%}"
+    assert f"{median} off in the median of the {len(errors):,} calls" in flat
+    assert f"{worst} at most; the model" in flat
+
+
+def test_quoted_use_of_sm_time_is_the_recorded_one():
+    line = recorded_timeline("flash_decode", AttentionShape(heads_q=8, heads_kv=1, len_kv=131_072))
+    flat = " ".join(README.split())
+    assert f"{line.busy_sms} SMs work while" in flat
+    assert f"SM time is used to {line.utilisation:.0%}" in flat
