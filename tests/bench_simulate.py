@@ -15,7 +15,8 @@ from dataclasses import replace
 import numpy as np
 
 from fdlib import AttentionShape, plan_splits
-from fdlib.xray.residuals import held_points
+from fdlib.record.grid import SPLITS
+from fdlib.xray.residuals import residual_points
 from fdlib.xray.simulate import best_num_splits, simulate, simulate_works, split_times_us
 from fdlib.xray.simulation.work import plan_works
 
@@ -23,7 +24,6 @@ RUNS = 7
 SLIDER = AttentionShape(heads_q=32, heads_kv=8, len_kv=131_072)
 BUSY = AttentionShape(batch=64, heads_q=32, heads_kv=8, len_kv=131_072)
 MANY = AttentionShape(batch=100, heads_q=32, heads_kv=8, len_kv=131_072)
-SPLITS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 
 
 def ragged() -> object:
@@ -42,7 +42,7 @@ CASES: dict[str, Callable[[], object]] = {
     "100,000 ragged programs": ragged,
     f"time against splits, {len(SPLITS)} counts": lambda: split_times_us(SLIDER, "H200", SPLITS),
     "best split count of all": lambda: best_num_splits(SLIDER, "H200"),
-    "every twelfth recorded point": lambda: held_points.__wrapped__(),
+    "the residuals that notebook 04 shows": lambda: residual_points.__wrapped__(),
 }
 
 

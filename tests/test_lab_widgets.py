@@ -9,6 +9,7 @@ from widget_cells import CELLS, cell
 
 pytestmark = [pytest.mark.lab, pytest.mark.timeout(START_LIMIT_S + RUN_LIMIT_S)]
 SENTENCE = ".fdlib-panel p[role=status]"
+CONTROLS = ".fdlib-panel button, .fdlib-panel [role=slider]"
 
 
 @pytest.fixture(scope="module")
@@ -60,18 +61,44 @@ def drag(page, handle) -> None:  # noqa: F811
     pytest.fail("the mouse did not move the slider")
 
 
-@pytest.mark.parametrize("name", ["roofline_explorer"])
+@pytest.mark.parametrize("name", CELLS)
 def test_every_control_is_reached_by_the_keyboard(address, page, name):  # noqa: F811
     page.set_viewport_size({"width": 1024, "height": 900})
     open_widget(page, address, name)
-    wanted = page.locator(
-        ".fdlib-panel select, .fdlib-panel button, .fdlib-panel [role=slider]"
-    ).count()
-    page.locator(".fdlib-panel button").first.focus()
+    assert not page.locator(".fdlib-panel select").count()  # Lab takes their keys
+    wanted = page.locator(CONTROLS).count()
+    page.locator(CONTROLS).first.focus()
     reached = 0
     while page.evaluate("() => document.activeElement.closest('.fdlib-panel') !== null"):
         reached += page.evaluate(
-            "() => document.activeElement.matches('select, button, [role=slider]')"
+            "() => document.activeElement.matches('button, [role=slider]')"
         )
         page.keyboard.press("Tab")
     assert reached == wanted
+
+
+@pytest.mark.parametrize("name", CELLS)
+def test_keys_move_every_control_and_leave_the_notebook_alone(address, page, name):  # noqa: F811
+    page.set_viewport_size({"width": 1024, "height": 900})
+    open_widget(page, address, name)
+    for handle in page.query_selector_all(HANDLES):
+        handle.focus()
+        moved = [press(page, handle, key) for key in ("ArrowRight", "ArrowDown", "ArrowLeft")]
+        assert any(moved)
+        stays(page, handle)
+    if page.locator(".fdlib-panel .widget-toggle-button").count():
+        for key in ("Enter", "Space"):
+            other = page.query_selector(".fdlib-panel .widget-toggle-button:not(.mod-active)")
+            before = page.get_attribute(".fdlib-panel img", "src")
+            other.focus()
+            page.keyboard.press(key)
+            page.wait_for_function(
+                "before => document.querySelector('.fdlib-panel img').src !== before", arg=before
+            )
+            stays(page, other)
+
+
+def stays(page, control) -> None:  # noqa: F811
+    """The control has the focus still, and the notebook its one cell."""
+    assert control.evaluate("it => it === document.activeElement")
+    assert page.locator(".jp-Notebook .jp-Cell").count() == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-__all__ = ["record_run"]
+__all__ = ["part_of", "record_run"]
 
 
 def record_run(out: str | Path | None = None, *, quick: bool = False, force: bool = False) -> Path:
@@ -32,14 +32,19 @@ def record_run(out: str | Path | None = None, *, quick: bool = False, force: boo
     name = short_name(torch.cuda.get_device_name(0)).lower().replace(" ", "")
     path = Path(out) if out is not None else Path(f"{name}_timelines.json")
     check_writable(path, force=force)
-    measure_all(path, FEW_SHAPES if quick else SHAPES)
+    measure_all(path.resolve(), FEW_SHAPES if quick else SHAPES)  # a link stays one
     return path
 
 
 def check_writable(path: Path, *, force: bool) -> None:
-    """Raise before minutes of work: a file that is there (unless ``force``), or a folder that cannot be written."""
+    """Raise before minutes of work: a file that is there (unless ``force``), or a place that cannot be written."""
     if path.is_dir():
         raise IsADirectoryError(f"out: got the folder {path}, takes a file")
+    for each in (path.resolve(), part_of(path.resolve())):
+        if os.path.lexists(each) and not each.is_file():
+            raise FileExistsError(
+                f"out: got {path}, and {each} is no regular file; take another name"
+            )
     if path.exists() and not force:
         raise FileExistsError(f"out: {path} exists; take another name, or --force to replace it")
     folder = path.resolve().parent
@@ -47,3 +52,8 @@ def check_writable(path: Path, *, force: bool) -> None:
         raise FileNotFoundError(f"out: got {path}, and there is no folder {folder}")
     if not os.access(folder, os.W_OK):
         raise PermissionError(f"out: got {path}, and the folder {folder} cannot be written")
+
+
+def part_of(path: Path) -> Path:
+    """Where the record is written before it takes the place of ``path``."""
+    return path.with_name(path.name + ".part")

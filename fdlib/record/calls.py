@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,11 +15,12 @@ from fdlib.attention.flash_decoding import flash_decode, split_kv_attention
 from fdlib.record.timing import Times, replay_times
 from fdlib.shapes import AttentionShape
 
-__all__ = ["Calls", "Pool", "supported_dtype"]
+__all__ = ["COLD_L2S", "MAX_SETS", "REPLAYS", "Calls", "Pool", "supported_dtype"]
 
 MAX_CALL_US = 40_000  # slower ones would take the record's time, and teach nothing new
 COLD_L2S = 8  # buffers rotate through as many sizes of the L2 cache, if that takes no more than
 MAX_SETS = 512  # sets of them
+REPLAYS = 7  # of a graph; their median counts
 _COMBINES = 32
 
 Triple = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
@@ -63,7 +64,7 @@ class Calls:
 
     shape: AttentionShape
     triples: list[Triple]
-    replays: int = 7
+    replays: int = REPLAYS
 
     def call(self, num_splits: int) -> Callable[[], Any]:
         """One call to take a timeline of; ``num_splits`` 0 is FlashAttention."""
@@ -92,8 +93,3 @@ class Calls:
         if num_splits == 0:
             return [partial(flash_attention, *each) for each in self.triples]
         return [partial(flash_decode, *each, num_splits=num_splits) for each in self.triples]
-
-
-def of_dtype(shape: AttentionShape, dtype: str) -> AttentionShape:
-    """The same shape in another dtype."""
-    return replace(shape, dtype=dtype)

@@ -5,7 +5,14 @@ from __future__ import annotations
 from fdlib.plan import plan_splits
 from fdlib.shapes import AttentionShape
 
-__all__ = ["SHAPES", "FEW_SHAPES", "MAX_TIMELINE_PROGRAMS", "split_counts", "with_timelines"]
+__all__ = [
+    "FEW_SHAPES",
+    "MAX_TIMELINE_PROGRAMS",
+    "SHAPES",
+    "SPLITS",
+    "split_counts",
+    "with_timelines",
+]
 
 SPLITS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)  # and what `choose_num_splits` takes
 # Batches whose timelines are kept, and the most programs of one: the file stays below 3 MB.

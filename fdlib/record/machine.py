@@ -11,8 +11,9 @@ from typing import Any
 import torch
 
 from fdlib.doctor import machine_facts
-from fdlib.record.kernels import empty_kernel, read_kernel, spin_kernel, timer_kernel
-from fdlib.record.timing import replay_times
+from fdlib.record.kernels import empty_kernel, spin_kernel, timer_kernel
+from fdlib.record.reads import ReadSetting, fastest_read
+from fdlib.record.timing import median_us
 from fdlib.xray.recorder import short_name
 from fdlib.xray.timeline import timeline
 
@@ -63,26 +64,15 @@ def floor(memory: torch.Tensor) -> dict[str, float]:
     """How fast a kernel that only reads gets through ``memory``, and what a launch that does nothing costs."""
     x = memory[: 2**31]  # 4 GiB
     sms = torch.cuda.get_device_properties(0).multi_processor_count
-    out = torch.empty(sms * 8, device="cuda")
-    best_us = min(_read_us(x, out, sms * k, *s) for k in (2, 4, 8) for s in ((4096, 4), (8192, 8)))
-    launch = partial(empty_kernel[(1,)], out)
-    chain, alone = replay_times([launch] * _EMPTY_LAUNCHES), replay_times([launch], replays=51)
-    assert chain and alone
+    ways = [ReadSetting(sms * k, *each) for k in (2, 4, 8) for each in ((4096, 4), (8192, 8))]
+    _, best_us = fastest_read([x, x], ways)
+    launch = partial(empty_kernel[(1,)], torch.empty(1, device="cuda"))
     return {
         "read_bytes": x.numel() * x.element_size(),
         "read_gbs": round(x.numel() * x.element_size() / best_us / 1e3, 1),
-        "empty_launch_us": round(chain.median_us, 3),  # in a row of them
-        "empty_graph_us": round(alone.median_us, 3),  # a graph that holds one
+        "empty_launch_us": round(median_us([launch] * _EMPTY_LAUNCHES), 3),  # in a row of them
+        "empty_graph_us": round(median_us([launch], replays=51), 3),  # a graph that holds one
     }
-
-
-def _read_us(x: torch.Tensor, out: torch.Tensor, programs: int, block: int, warps: int) -> float:
-    def call() -> None:
-        read_kernel[(programs,)](x, out, x.numel() // block, BLOCK=block, num_warps=warps)
-
-    times = replay_times([call, call], replays=3)
-    assert times
-    return times.median_us
 
 
 def timer_tick_ns() -> int:

@@ -8,17 +8,18 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from fdlib.attention import combine, flash_attention, flash_decoding
 from fdlib.plan import plan_splits
-from fdlib.record import grid, machine
-from fdlib.record.calls import Calls, Pool, of_dtype, supported_dtype
+from fdlib.record import grid, machine, part_of
+from fdlib.record.calls import COLD_L2S, MAX_SETS, REPLAYS, Calls, Pool, supported_dtype
 from fdlib.record.timing import Times
 from fdlib.shapes import AttentionShape
 from fdlib.xray.recorder import instrumenting
-from fdlib.xray.recordings import pack_timeline
+from fdlib.xray.recordings import SIZES, pack_timeline
 from fdlib.xray.simulation.work import flash_attention_work, plan_works
 from fdlib.xray.timeline import timeline
 
@@ -32,10 +33,11 @@ _KERNELS = (
     combine._combine_kernel,
 )
 PROTOCOL = (
-    "One query, head_dim 128. Times: a CUDA graph of calls on rotating buffers that together are 8 times the L2 "
-    "cache or more (at most 512 of them), microseconds of one call, median of 7 replays; spread_us is the slowest "
-    "minus the fastest replay. combine_us alone, its inputs in L2. Timelines: of single calls of instrumented "
-    "copies of the kernels, other memory read before each, the one with the median makespan of 5. spans: int32, "
+    f"One query, head_dim 128. Times: a CUDA graph of calls on rotating buffers that together are {COLD_L2S} times the "
+    f"L2 cache or more (at most {MAX_SETS} of them), microseconds of one call, median of {REPLAYS} replays; spread_us "
+    "is the slowest minus the fastest replay. combine_us alone, its inputs in L2. Timelines: of single calls of "
+    "instrumented copies of the kernels, other memory read before each, the one with the median makespan of "
+    f"{REPEAT}. spans: int32, "
     "little-endian, rows SM id, start_ns, end_ns of the programs in order of the linear id, x fastest; zlib, "
     "base64. bytes_moved: each byte once."
 )
@@ -55,7 +57,7 @@ def measure_all(path: Path, shapes: Sequence[AttentionShape]) -> dict[str, Any]:
     write_record(path, record)
     combines: dict[tuple[int, int, int], Times | None] = {}
     for i, shape in enumerate(shapes, 1):
-        rows = _measure_shape(of_dtype(shape, dtype), pool, combines, record)
+        rows = _measure_shape(replace(shape, dtype=dtype), pool, combines, record)
         record["rows"] += rows
         write_record(path, record)
         _say(f"{i:3d} of {len(shapes)}  {_summary(shape, rows)}  {time.monotonic() - began:5.0f} s")
@@ -74,7 +76,7 @@ def _measure_machine(record: dict[str, Any], pool: Pool) -> None:
     percent = record["one_busy_sm"]["nvidia_smi_percent"]
     _say(f"one busy SM: nvidia-smi says {percent}%")
     record["clocks_busy"] = machine.clocks()
-    shapes = [of_dtype(shape, record["dtype"]) for shape in grid.FEW_SHAPES]
+    shapes = [replace(shape, dtype=record["dtype"]) for shape in grid.FEW_SHAPES]
     record["notes_cost"] = [_cost(shape, record["num_sms"], pool) for shape in shapes]
 
 
@@ -94,8 +96,7 @@ def _cost(shape: AttentionShape, num_sms: int, pool: Pool) -> dict[str, Any]:
 
 
 def _sizes(shape: AttentionShape) -> dict[str, int]:
-    names = ("batch", "heads_q", "heads_kv", "len_kv", "head_dim")
-    return {name: getattr(shape, name) for name in names}
+    return {name: getattr(shape, name) for name in SIZES}
 
 
 def _measure_shape(
@@ -163,7 +164,7 @@ def write_record(path: Path, record: dict[str, Any]) -> None:
     )
     lines = ",\n".join(f"  {json.dumps(row, separators=(',', ':'))}" for row in rows)
     text = f'{head[:-2]},\n "rows": [\n{lines}\n ]\n}}\n'
-    part = path.with_name(path.name + ".part")
+    part = part_of(path)
     part.write_text(text, encoding="utf-8")
     os.replace(part, path)
     record["bytes"] = len(text)

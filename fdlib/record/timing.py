@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import torch
 
-__all__ = ["Times", "replay_times"]
+__all__ = ["Times", "median_us", "replay_times"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,13 @@ def replay_times(
     times = sorted(_elapsed_us(graph.replay) / len(calls) for _ in range(replays))
     del kept
     return Times(statistics.median(times), times[0], times[-1])
+
+
+def median_us(calls: Sequence[Callable[[], object]], replays: int = 7) -> float:
+    """Microseconds of one call, however long it takes; ``calls`` as `replay_times` takes them."""
+    times = replay_times(calls, replays)
+    assert times  # no limit, no None
+    return times.median_us
 
 
 def _warm_up(calls: Sequence[Callable[[], object]]) -> float:

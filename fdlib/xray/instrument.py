@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
+import re
 import types
 from typing import Any
 
@@ -22,7 +23,7 @@ from triton.runtime.jit import JITFunction  # noqa: E402
 
 __all__ = ["instrument", "instrumented_source"]
 
-_SPANS, _START, _END = "fdlib_spans", "fdlib_note_start", "fdlib_note_end"
+_NAMES = ("fdlib_spans", "fdlib_note_start", "fdlib_note_end")
 
 
 @triton.jit
@@ -62,30 +63,45 @@ def instrumented_source(source: str) -> str:
     tree = ast.parse(source)
     kernel = tree.body[0]
     assert isinstance(kernel, ast.FunctionDef)
+    spans, start, end = _free_names(source)
     # In front: defaults belong to the last parameters.
-    (kernel.args.posonlyargs or kernel.args.args).insert(0, ast.arg(_SPANS))
+    (kernel.args.posonlyargs or kernel.args.args).insert(0, ast.arg(spans))
     first = 1 if ast.get_docstring(kernel, clean=False) is not None else 0
     returns = isinstance(kernel.body[-1], ast.Return)
-    kernel.body = [_EndBeforeReturn().visit(each) for each in kernel.body]
+    kernel.body = [_EndBeforeReturn(end, spans).visit(each) for each in kernel.body]
     kernel.body = [
         part for each in kernel.body for part in (each if isinstance(each, list) else [each])
     ]
-    kernel.body.insert(first, _call(_START))
+    kernel.body.insert(first, _call(start, spans))
     if not returns:
-        kernel.body.append(_call(_END))
+        kernel.body.append(_call(end, spans))
     return ast.unparse(ast.fix_missing_locations(tree))
 
 
+def _free_names(source: str) -> list[str]:
+    """What the copy calls the pointer and the two notes: names that the kernel does not use."""
+    used = set(re.findall(r"\w+", source))
+    suffix = ""
+    while any(name + suffix in used for name in _NAMES):
+        suffix += "_"
+    return [name + suffix for name in _NAMES]
+
+
 class _EndBeforeReturn(ast.NodeTransformer):
+    def __init__(self, end: str, spans: str) -> None:
+        self.end, self.spans = end, spans
+
     def visit_Return(self, node: ast.Return) -> list[ast.stmt]:
-        return [_call(_END), node]
+        """``return helper(X)`` calls the helper, then notes the end; a kernel's value goes nowhere."""
+        work = [ast.Expr(node.value)] if node.value is not None else []
+        return [*work, _call(self.end, self.spans), ast.Return()]
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         return node  # its returns are not the kernel's
 
 
-def _call(name: str) -> ast.Expr:
-    return ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Name(_SPANS, ast.Load())], []))
+def _call(name: str, spans: str) -> ast.Expr:
+    return ast.Expr(ast.Call(ast.Name(name, ast.Load()), [ast.Name(spans, ast.Load())], []))
 
 
 def instrument(kernel: JITFunction) -> JITFunction:
@@ -96,7 +112,8 @@ def instrument(kernel: JITFunction) -> JITFunction:
     if type(kernel) is not JITFunction:
         raise TypeError(f"fn: got a launch of a {type(kernel).__name__}, takes @triton.jit kernels")
     scope = kernel.__globals__ | _nonlocals(kernel.fn)
-    scope |= {_START: _note_start, _END: _note_end}
+    _, start, end = _free_names(kernel.src)
+    scope |= {start: _note_start, end: _note_end}
     function = _function(kernel.fn, instrumented_source(kernel.src), scope)
     try:
         return JITFunction(
@@ -122,9 +139,11 @@ def _function(fn: Any, source: str, scope: dict[str, Any]) -> Any:
     """A Python function with this source; annotations and defaults are the kernel's, not evaluated again."""
     file = f"<timeline of {fn.__name__}>"
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    kernel = ast.parse(source).body[0]
+    assert isinstance(kernel, ast.FunctionDef)  # `fn` may have another name by now
     found = compile(source, file, "exec", dont_inherit=True).co_consts
     code = next(
-        each for each in found if isinstance(each, types.CodeType) and each.co_name == fn.__name__
+        each for each in found if isinstance(each, types.CodeType) and each.co_name == kernel.name
     )
     function = types.FunctionType(code, scope, fn.__name__, fn.__defaults__)
     function.__kwdefaults__ = fn.__kwdefaults__

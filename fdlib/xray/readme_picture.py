@@ -1,6 +1,6 @@
-"""The README's picture: one GPU's SMs before and after the keys are split, as the plan has it.
+"""The README's pictures: a GPU's SMs before and after the keys are split, by the plan, and as a GPU was measured.
 
-``python -m fdlib.xray.readme_picture OUT.svg`` writes it; the same file every time.
+``python -m fdlib.xray.readme_picture FOLDER`` writes both; the same files every time.
 """
 
 from __future__ import annotations
@@ -14,14 +14,16 @@ from fdlib.shapes import model
 from fdlib.xray.draw.sms import draw_sms
 from fdlib.xray.draw.style import GREY, INK, LABEL_SIZE, PALE, TEXT_SIZE
 
-__all__ = ["main", "write_picture"]
+__all__ = ["BEFORE_AFTER", "SM_TIMELINE", "main", "write_before_after", "write_sm_timeline"]
+
+BEFORE_AFTER, SM_TIMELINE = "before_after.svg", "sm_timeline.png"
 
 _GPU, _LEN_KV = "H100", 100_000
 _TITLE = "SMs with work: FlashAttention-2 and Flash-Decoding, one new token"
 
 
-def write_picture(path: Path | str) -> None:
-    """Write the picture to ``path`` as SVG: a white card, so that it reads on a dark page too."""
+def write_before_after(path: Path | str) -> None:
+    """Write the plan's picture to ``path`` as SVG: a white card, so that it reads on a dark page too."""
     import matplotlib
     from matplotlib.figure import Figure
 
@@ -52,13 +54,24 @@ def write_picture(path: Path | str) -> None:
         fig.savefig(path, format="svg", metadata=about, facecolor=fig.get_facecolor())
 
 
+def write_sm_timeline(path: Path | str) -> str:
+    """Write the recorded timelines to ``path`` as PNG, each with its own time axis; returns what they say, in words."""
+    from fdlib.xray.widgets.sm_timeline import sm_timeline_explorer
+
+    panel = sm_timeline_explorer()
+    panel.move(same_axis=False)
+    Path(path).write_bytes(panel.png)
+    return panel.sentence
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write the picture to the one path given."""
+    """Write both pictures to the one folder given."""
     arguments = sys.argv[1:] if argv is None else list(argv)
-    if len(arguments) != 1:
-        print("usage: python -m fdlib.xray.readme_picture OUT.svg", file=sys.stderr)
+    if len(arguments) != 1 or not Path(arguments[0]).is_dir():
+        print("usage: python -m fdlib.xray.readme_picture FOLDER", file=sys.stderr)
         return 2
-    write_picture(arguments[0])
+    write_before_after(Path(arguments[0]) / BEFORE_AFTER)
+    write_sm_timeline(Path(arguments[0]) / SM_TIMELINE)
     return 0
 
 

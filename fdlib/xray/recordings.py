@@ -13,21 +13,24 @@ from typing import Any
 
 import numpy as np
 
+from fdlib.gpus import GPUS, GpuSpec, get_gpu
 from fdlib.recorded import load_recorded, recorded_names
 from fdlib.shapes import AttentionShape
 from fdlib.xray.schedule import LaunchSpans, Timeline
 
 __all__ = [
     "CALLS",
+    "SIZES",
     "pack_timeline",
-    "recorded_gpus",
     "recorded_timeline",
     "recorded_times",
     "unpack_timeline",
 ]
 
 CALLS = ("flash_attention", "flash_decode")
-_SIZES = ("batch", "heads_q", "heads_kv", "len_kv", "head_dim")
+SIZES = ("batch", "heads_q", "heads_kv", "len_kv", "head_dim")  # that a row states
+# What `fdlib record` holds fixed, and its rows do not say: one query, two bytes an element.
+_FIXED = {"len_q": 1, "element_bytes": 2}
 _SUFFIX = "_timelines"
 
 
@@ -70,35 +73,42 @@ def _unpack(text: str) -> np.ndarray:
     return np.frombuffer(data, dtype="<i4").reshape(3, -1).astype(np.int64)
 
 
-def recorded_gpus() -> list[str]:
-    """The GPUs of the records that ship, by their names in `fdlib.gpus.GPUS`."""
-    names = [name.removesuffix(_SUFFIX) for name in recorded_names() if name.endswith(_SUFFIX)]
-    return [_record(name)["gpu_name"] for name in names]
-
-
 def recorded_timeline(
-    call: str, shape: AttentionShape, num_splits: int = 0, gpu: str = "H200"
+    call: str, shape: AttentionShape, num_splits: int = 0, gpu: GpuSpec | str = "H200"
 ) -> Timeline | None:
     """The timeline that was measured on ``gpu`` for this call, or None if none was.
 
     ``call`` is ``'flash_attention'`` (``num_splits`` does not matter) or ``'flash_decode'``, whose
-    ``num_splits=0`` is the count that `fdlib.plan.choose_num_splits` takes. The dtype of ``shape``
-    does not matter either: two bytes an element were measured. Raises `ValueError` for another
-    ``call``.
+    ``num_splits=0`` is the count that `fdlib.plan.choose_num_splits` takes. One query was measured,
+    and two bytes an element, float16 or bfloat16. ``gpu`` is a `GpuSpec` or a name. Raises
+    `ValueError` for another ``call`` and for an unknown GPU.
     """
-    record = _record(gpu)
-    row = _rows(gpu).get(_key(call, shape, _count(call, shape, num_splits, gpu)))
+    name = _name(gpu)
+    record = _record(name)
+    row = _rows(name).get(_key(call, shape, _count(call, shape, num_splits, name)))
     if row is None or "timeline" not in row:
         return None
     where = f"measured on {record['gpu']}, {record['date']}"
     return unpack_timeline(row["timeline"], record["gpu_name"], record["num_sms"], where)
 
 
-def recorded_times(call: str, shape: AttentionShape, gpu: str = "H200") -> dict[int, float]:
+def recorded_times(
+    call: str, shape: AttentionShape, gpu: GpuSpec | str = "H200"
+) -> dict[int, float]:
     """Measured microseconds by split count, smallest first (`flash_attention`: 0); empty if there are none."""
     wanted = _key(call, shape, 0)[:-1]
-    found = {key[-1]: row["time_us"] for key, row in _rows(gpu).items() if key[:-1] == wanted}
+    found = {
+        key[-1]: row["time_us"] for key, row in _rows(_name(gpu)).items() if key[:-1] == wanted
+    }
     return dict(sorted(found.items()))
+
+
+def _name(gpu: GpuSpec | str) -> str:
+    """The GPU's name in `GPUS`; none for a `GpuSpec` of your own: nothing was measured on it."""
+    spec = get_gpu(gpu) if isinstance(gpu, str) else gpu
+    if not isinstance(spec, GpuSpec):
+        raise TypeError(f"gpu: got {type(gpu).__name__}, takes a GpuSpec or a name")
+    return spec.name if GPUS.get(spec.name) == spec else ""
 
 
 def _count(call: str, shape: AttentionShape, num_splits: int, gpu: str) -> int:
@@ -112,8 +122,8 @@ def _count(call: str, shape: AttentionShape, num_splits: int, gpu: str) -> int:
 def _key(call: str, sizes: Any, num_splits: int) -> tuple[Any, ...]:
     if call not in CALLS:
         raise ValueError(f"call: got {call!r}, takes one of {', '.join(CALLS)}")
-    get = sizes.get if isinstance(sizes, dict) else functools.partial(getattr, sizes)
-    return (call, *(get(name) for name in _SIZES), num_splits)
+    get = (_FIXED | sizes).get if isinstance(sizes, dict) else functools.partial(getattr, sizes)
+    return (call, *(get(name) for name in (*SIZES, *_FIXED)), num_splits)
 
 
 @functools.cache

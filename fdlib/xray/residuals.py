@@ -1,4 +1,4 @@
-"""The model beside the recording: each call that was timed on the GPU that it was fitted on, and what it says of it."""
+"""What the model leaves over: each call that was timed on the GPU it was fitted on, and what it says of that call."""
 
 from __future__ import annotations
 
@@ -12,24 +12,23 @@ from fdlib.gpus import GPUS
 from fdlib.plan import key_block, plan_splits
 from fdlib.recorded import load_recorded
 from fdlib.shapes import AttentionShape
+from fdlib.xray.recordings import SIZES
 from fdlib.xray.simulate import simulate_works
 from fdlib.xray.simulation.model import FITTED, FITTED_ON, Parameters
 from fdlib.xray.simulation.work import Work, flash_attention_work, plan_works
 
 __all__ = [
     "KINDS",
-    "Held",
     "RecordedCall",
+    "Residual",
     "by_kind",
-    "held",
-    "held_points",
-    "lost_by_choice",
     "recorded_calls",
+    "residual",
+    "residual_points",
     "residual_table",
 ]
 
-_SIZES = ("batch", "heads_q", "heads_kv", "len_kv", "head_dim")
-SHOWN = 12  # every twelfth point is enough for a picture, and quick
+SHOWN = 24  # every so many of the points are enough for a table in a notebook, and quick
 KINDS = (
     "FlashAttention",
     "at most one program an SM",
@@ -60,7 +59,7 @@ class RecordedCall:
 
 
 @dataclass(frozen=True)
-class Held:
+class Residual:
     """A recorded call and what the model says: microseconds of the call, and SM utilisation, 0 to 1."""
 
     shape: AttentionShape
@@ -89,7 +88,7 @@ def recorded_calls() -> tuple[RecordedCall, ...]:
     record = load_recorded(f"{FITTED_ON.lower()}_timelines")
     return tuple(
         RecordedCall(
-            AttentionShape(**{name: row[name] for name in _SIZES}),
+            AttentionShape(**{name: row[name] for name in SIZES}),
             row["num_splits"],
             row["time_us"],
             row.get("timeline", {}).get("utilisation"),
@@ -98,10 +97,10 @@ def recorded_calls() -> tuple[RecordedCall, ...]:
     )
 
 
-def held(call: RecordedCall, numbers: Parameters = FITTED) -> Held:
+def residual(call: RecordedCall, numbers: Parameters = FITTED) -> Residual:
     """What the model says of ``call``, with other ``numbers`` if you try some."""
     line = simulate_works(call.works, FITTED_ON, numbers)
-    return Held(
+    return Residual(
         call.shape,
         call.num_splits,
         line.launches[0].programs,
@@ -113,33 +112,17 @@ def held(call: RecordedCall, numbers: Parameters = FITTED) -> Held:
 
 
 @functools.cache
-def held_points(every: int = SHOWN) -> tuple[Held, ...]:
+def residual_points(every: int = SHOWN) -> tuple[Residual, ...]:
     """Every so many of the recorded calls with what the model says: 1 is all of them, and takes a while.
 
-    >>> errors = sorted(abs(each.error) for each in held_points(100))
+    >>> errors = sorted(abs(each.error) for each in residual_points(100))
     >>> errors[len(errors) // 2] < 0.15
     True
     """
-    return tuple(held(each) for each in recorded_calls()[::every])
+    return tuple(residual(each) for each in recorded_calls()[::every])
 
 
-def lost_by_choice(points: Sequence[Held]) -> dict[AttentionShape, float]:
-    """For each shape: the measured time at the split count that the model likes best, over the best measured, minus 1.
-
-    ``points`` hold all counts of a shape, a count once.
-    """
-    of_shape = defaultdict(list)
-    for each in points:
-        if each.num_splits:
-            of_shape[each.shape].append(each)
-    lost = {}
-    for shape, several in of_shape.items():
-        chosen = min(several, key=lambda each: (each.modelled_us, each.num_splits))
-        lost[shape] = chosen.measured_us / min(each.measured_us for each in several) - 1
-    return lost
-
-
-def _kind(point: Held) -> str:
+def _kind(point: Residual) -> str:
     num_sms = GPUS[FITTED_ON].num_sms
     if not point.num_splits:
         return KINDS[0]
@@ -150,7 +133,7 @@ def _kind(point: Held) -> str:
     return KINDS[3 if blocks > 2 * point.num_splits else 4]
 
 
-def by_kind(points: Sequence[Held]) -> dict[str, list[Held]]:
+def by_kind(points: Sequence[Residual]) -> dict[str, list[Residual]]:
     """Points that the model treats alike, in the order of `KINDS`: by kernel, and programs for each SM."""
     found = defaultdict(list)
     for each in points:
@@ -158,7 +141,7 @@ def by_kind(points: Sequence[Held]) -> dict[str, list[Held]]:
     return {kind: found[kind] for kind in KINDS if kind in found}
 
 
-def residual_table(points: Sequence[Held]) -> str:
+def residual_table(points: Sequence[Residual]) -> str:
     """A text table by kind: how far times are off, and utilisation, in points of 100; `> 5` counts those beyond 5."""
     lines = [
         f"{'':31}{'times':>6}{'median':>8}{'worst':>7}   {'timelines':>9}{'median':>8}{'worst':>7}{'> 5':>5}"

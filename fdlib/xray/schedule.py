@@ -41,6 +41,11 @@ class Timeline:
     >>> line = Timeline((spans,), gpu="H200", num_sms=4, source="model", where="an example")
     >>> line.makespan_ns, line.busy_sms, line.utilisation, line.bandwidth_gbs
     (100, 2, 0.375, 40.0)
+    >>> print(line)
+    MODEL of H200 (an example): 0.1 us, utilisation 37.5%, 40 GB/s
+      k: grid (2, 1, 1), 2 programs on 2 of 4 SMs, 0.0 to 0.1 us
+
+    `fdlib.xray.draw.timelines.draw_two_timelines` draws one or more.
     """
 
     launches: tuple[LaunchSpans, ...]
@@ -48,6 +53,26 @@ class Timeline:
     num_sms: int
     source: Literal["measured", "model"]
     where: str
+
+    def __str__(self) -> str:
+        rate = "" if self.bandwidth_gbs is None else f", {self.bandwidth_gbs:,.0f} GB/s"
+        source = "MEASURED on" if self.source == "measured" else "MODEL of"
+        numbers = f"{self.makespan_ns / 1e3:,.1f} us, utilisation {self.utilisation:.1%}{rate}"
+        lines = [f"{source} {self.gpu} ({self.where}): {numbers}"]
+        return "\n  ".join([*lines, *(self._line_of(each) for each in self.launches)])
+
+    def _line_of(self, launch: LaunchSpans) -> str:
+        """A launch in a line: its times count from the first program's start."""
+        programs = f"{launch.programs:,} program" + "s" * (launch.programs != 1)
+        text = f"{launch.kernel}: grid {launch.grid}, {programs}"
+        if not launch.programs:
+            return text
+        begin = min(int(each.start_ns.min()) for each in self.launches if each.programs)
+        start, end = (
+            (int(ns) - begin) / 1e3 for ns in (launch.start_ns.min(), launch.end_ns.max())
+        )
+        sms = f"{len(np.unique(launch.sm))} of {self.num_sms} SMs"
+        return f"{text} on {sms}, {start:,.1f} to {end:,.1f} us"
 
     @property
     def makespan_ns(self) -> int:

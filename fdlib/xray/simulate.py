@@ -1,15 +1,15 @@
 """What a GPU would do with a plan or a trace: a model of which SM runs which program when.
 
-Programs go to SMs as slots free up. A program's rate is its bytes in flight over the latency of the memory (Little's
-law), or what its loop can do if that is less; an SM has a limit, and so has the memory behind all of them. K and V come
-from HBM: the L2 cache is cold. The combine finds partial results in L2, but for those that K and V have since pushed
+Programs go to SMs as slots free up. The time of a step of its loop limits a program; an SM has a limit, and so has the
+memory behind all of them. Bytes in flight over latency (Little's law) shape how the memory saturates. K and V come from
+HBM: the L2 cache is cold. The combine finds partial results in L2, but for those that K and V have since pushed
 out. The numbers, where they come from and what they miss are in `fdlib.xray.simulation.model`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from fdlib.xray.simulation.model import (
     where_from,
 )
 from fdlib.xray.simulation.work import Work, flash_attention_work, plan_works, trace_works
+from fdlib.xray.tracing.data import Trace
 
 __all__ = [
     "best_num_splits",
@@ -37,12 +38,22 @@ __all__ = [
 ]
 
 
-def simulate(trace_or_plan: Any, gpu: GpuSpec | str) -> Timeline:
+AS_FDLIBS = (
+    "kernels that are not fdlib's have the registers and shared memory of its attention kernel"
+)
+
+
+def simulate(trace_or_plan: SplitPlan | Trace, gpu: GpuSpec | str) -> Timeline:
     """The modelled timeline of a `SplitPlan` (split kernel and combine) or of a `Trace` on ``gpu``.
 
     ``gpu`` is a `GpuSpec` or a name such as ``"H200"``. The timeline begins with the first program.
+    A trace does not say what a program takes of an SM: a kernel of yours is given what fdlib's
+    attention kernel takes, and the timeline's `where` says so.
     Raises `TypeError` for anything else, `ValueError` for an unknown GPU, a launch without programs
     and a program that fits on no SM.
+
+    `print` shows a line for each launch. To draw it: ``draw_two_timelines(axes, [line], ["title"])`` of
+    `fdlib.xray.draw.timelines`.
 
     >>> from fdlib import AttentionShape, plan_splits
     >>> shape = AttentionShape(heads_q=8, heads_kv=1, len_kv=131_072)
@@ -52,11 +63,11 @@ def simulate(trace_or_plan: Any, gpu: GpuSpec | str) -> Timeline:
     """
     if isinstance(trace_or_plan, SplitPlan):
         return simulate_works(plan_works(trace_or_plan), gpu, name="plan")
-    launches = getattr(trace_or_plan, "launches", ())
-    if not launches or not all(hasattr(each, "program_bytes") for each in launches):
+    if not isinstance(trace_or_plan, Trace) or not trace_or_plan.launches:
         got = type(trace_or_plan).__name__
         raise TypeError(f"trace_or_plan: got {got}, takes a SplitPlan, or a Trace with a launch")
-    return simulate_works(trace_works(trace_or_plan), gpu, name="trace")
+    line = simulate_works(trace_works(trace_or_plan), gpu, name="trace")
+    return replace(line, where=f"{line.where}; {AS_FDLIBS}")
 
 
 def simulate_flash_attention(shape: AttentionShape, gpu: GpuSpec | str) -> Timeline:
@@ -95,9 +106,9 @@ def simulate_works(
             )
         lost = _lost_steps(work, spec, launches, end_ns)
         limits = launch_limits(work, spec, numbers, float(lost.mean()))
-        slower = numbers.slower(lost)
+        longer = numbers.longer(lost)
         steps_bytes = work.program_steps * work.step_bytes  # masked lanes take their time too
-        sm, start_ns, end_ns = place_and_run(steps_bytes * slower, limits, begin_ns)
+        sm, start_ns, end_ns = place_and_run(steps_bytes * longer, limits, begin_ns)
         launches.append(_launch_spans(work, sm, start_ns, end_ns))
         begin_ns = float(end_ns.max()) + numbers.gap_ns
     return Timeline(tuple(launches), spec.name, spec.num_sms, "model", where_from(spec))
@@ -154,14 +165,16 @@ def best_num_splits(
 ) -> int:
     """The split count with the least modelled time, of ``splits`` or of all that give each SM two programs at most.
 
-    Of counts as fast as each other, the smallest.
+    Of counts as fast as each other, the smallest. Raises `ValueError` if ``splits`` has none.
 
     >>> best_num_splits(AttentionShape(heads_q=32, heads_kv=8, len_kv=16_384), "H200", [1, 4, 16, 64])
     16
     """
     if splits is None:
         one = plan_splits(shape, gpu, 1)
-        most = min(cdiv(2 * one.num_sms, max(one.programs, 1)), cdiv(shape.len_kv, one.block_n))
+        most = min(2 * one.num_sms // max(one.programs, 1), cdiv(shape.len_kv, one.block_n))
         splits = range(1, max(most, 1) + 1)
     times = split_times_us(shape, gpu, splits)
+    if not times:
+        raise ValueError("splits: got no count, takes one or more, or None")
     return min(times, key=lambda n: (times[n], n))

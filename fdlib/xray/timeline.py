@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from fdlib.device import interpreting, require_triton
+from fdlib.xray.alone import alone
 from fdlib.xray.called import check_function, name_of
 from fdlib.xray.recorder import Recorder, instrumenting
 from fdlib.xray.schedule import Timeline
@@ -15,6 +15,10 @@ from fdlib.xray.schedule import Timeline
 __all__ = ["Timeline", "timeline"]
 
 _ONE_TIMELINE = threading.Lock()
+_BUSY = (
+    "timeline: another timeline is running in this process. A function that is measured cannot call timeline, "
+    "and two threads cannot measure at a time."
+)
 _HEAD_START_CYCLES = 10_000_000  # about 5 ms: the GPU waits while Python queues the launches
 _FLUSH_L2S = 4  # L2 sizes that are read before each measured run
 
@@ -40,6 +44,9 @@ def timeline(
     cache. ``bytes_moved`` is what each launch must read from and write to HBM, if you want GB/s.
     Launches wait until all are queued, so that gaps between them are the GPU's own.
 
+    `print` shows a line for each launch. To draw it: ``draw_two_timelines(axes, [line], ["title"])`` of
+    `fdlib.xray.draw.timelines`.
+
     Raises `TypeError` or `ValueError` naming the argument, `RuntimeError` where there is no GPU, and
     what ``fn`` raises.
 
@@ -57,7 +64,7 @@ def timeline(
     _require_gpu()
     import torch
 
-    with _alone(), instrumenting() as recorder:
+    with alone(_ONE_TIMELINE, RuntimeError(_BUSY)), instrumenting() as recorder:
         recorder.rehearsing = True
         fn(*args, **kw)
         sizes = _programs(fn, recorder)
@@ -105,19 +112,6 @@ def _programs(fn: Any, recorder: Recorder) -> list[int]:
             "seen). It takes a function that launches at least one, such as fdlib.flash_attention."
         )
     return sizes
-
-
-@contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    if not _ONE_TIMELINE.acquire(blocking=False):
-        raise RuntimeError(
-            "timeline: another timeline is running in this process. A function that is measured cannot call timeline, "
-            "and two threads cannot measure at a time."
-        )
-    try:
-        yield
-    finally:
-        _ONE_TIMELINE.release()
 
 
 def _wait_for_launches(cold_l2: bool) -> None:

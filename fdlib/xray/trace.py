@@ -12,6 +12,8 @@ from fdlib.xray.tracing.here import trace_here
 
 __all__ = ["Trace", "trace"]
 
+_MOST_L2_MB = 10**9
+
 
 def trace(
     fn: Callable[..., Any],
@@ -32,6 +34,8 @@ def trace(
 
     Kernels run under Triton's interpreter. Where this process compiles them for a GPU, the call runs
     in a child process on CPU copies of the tensors: nothing that ``fn`` changes is seen here then.
+    A parameter of a kernel called ``fn``, ``l2_mb``, ``at_once``, ``events`` or ``max_events`` cannot
+    be passed by keyword: launch that kernel in a lambda.
     fdlib's own functions compute bfloat16 in float32 there, and that is what is counted: trace
     float16, which is as wide.
     Raises `TypeError` or `ValueError` naming the argument, `TraceError` for what stops a trace, and
@@ -56,8 +60,10 @@ def trace(
 
 def _check_sizes(l2_mb: Any, at_once: Any, events: Any, max_events: Any) -> None:
     number = isinstance(l2_mb, (int, float)) and not isinstance(l2_mb, bool)
-    if l2_mb is not None and not (number and 0 < l2_mb < float("inf")):
-        raise ValueError(f"l2_mb: got {l2_mb!r}, takes a number of MiB above 0, or None")
+    if l2_mb is not None and not (number and 0 < l2_mb <= _MOST_L2_MB):
+        raise ValueError(
+            f"l2_mb: got {l2_mb!r}, takes a number of MiB above 0 and at most {_MOST_L2_MB:,}, or None"
+        )
     if not isinstance(events, bool):
         raise TypeError(f"events: got {events!r}, takes True or False")
     for name, value in (("at_once", at_once), ("max_events", max_events)):

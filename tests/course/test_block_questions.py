@@ -8,9 +8,9 @@ from fdlib import device
 from fdlib.course.catalogue import find
 from fdlib.course.checks import load_checks
 from fdlib.course.expect.block_questions import BlockQuestion
-from fdlib.course.expect.causes import causes
 from fdlib.course.expect.check import CheckContext
 from fdlib.course.expect.observe import Sight, look
+from fdlib.xray.causes import causes
 
 from .answers import edited, load_text
 

@@ -21,10 +21,12 @@ import fdlib  # noqa: F401  (first: it chooses how kernels run)
 from fdlib.attention.flash_attention import flash_attention
 from fdlib.attention.flash_decoding import flash_decode
 from fdlib.plan import plan_splits
+from fdlib.record.grid import SPLITS
+from fdlib.record.timing import median_us
 from fdlib.shapes import AttentionShape
 
 sys.path.insert(0, str(Path(__file__).parent))
-from timing import decode_buffers, median_us, provenance, read_us
+from timing import decode_buffers, provenance, read_us
 
 MODEL_8B, MODEL_70B = "Llama-3.1-8B on one GPU", "Llama-3.1-70B on one of 8 GPUs"
 SHAPES = [
@@ -33,7 +35,6 @@ SHAPES = [
     *[(MODEL_8B, batch, 32, 8, 128, 16384) for batch in (8, 64)],
 ]
 SWEEPS = [(heads, kv, n) for heads, kv in ((8, 1), (32, 8)) for n in (16384, 131072)]
-SPLITS = (1, 2, 4, 8, 16, 24, 32, 48, 64, 96, 128, 192, 256)
 PROTOCOL = "bfloat16, one query, cold L2 (rotating buffers), CUDA graph replay, median of 7 replays, per call"
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 import torch
 
 import fdlib  # noqa: F401  (first: it chooses how kernels run)
-from fdlib.record.kernels import read_kernel
+from fdlib.record.reads import ReadSetting, fastest_read
 
 sys.path.insert(0, str(Path(__file__).parent))
-from timing import median_us, provenance
+from timing import provenance
 
 READ_BYTES = 64 * 2**20
 PROGRAMS = (1, 2, 4, 8, 16, 32, 66, 132)
@@ -33,26 +33,15 @@ PROTOCOL = (
 )
 
 
-def time_us(buffers, out, programs, block, warps, stages):
-    calls = [
-        lambda x=x: read_kernel[(programs,)](
-            x, out, x.numel() // block, BLOCK=block, num_warps=warps, num_stages=stages
-        )
-        for x in buffers
-    ]
-    return median_us(calls, replays=3)
-
-
 def main(path):
     buffers = [torch.randn(READ_BYTES // 2, device="cuda", dtype=torch.bfloat16) for _ in range(16)]
-    out = torch.empty(max(PROGRAMS), device="cuda")
     record = provenance() | {"protocol": PROTOCOL, "rows": []}
     for programs in PROGRAMS:
-        times = {setting: time_us(buffers, out, programs, *setting) for setting in SETTINGS}
-        best = min(times, key=times.get)
-        row = {"programs": programs, "read_bytes": READ_BYTES, "time_us": round(times[best], 2)}
-        record["rows"].append(row | dict(zip(("block", "warps", "stages"), best, strict=True)))
-        print(record["rows"][-1], f"{READ_BYTES / times[best] / 1e3 / programs:.1f} GB/s a program")
+        ways = [ReadSetting(programs, *setting) for setting in SETTINGS]
+        best, time_us = fastest_read(buffers, ways)
+        row = {"programs": programs, "read_bytes": READ_BYTES, "time_us": round(time_us, 2)}
+        record["rows"].append(row | best._asdict())
+        print(record["rows"][-1], f"{READ_BYTES / time_us / 1e3 / programs:.1f} GB/s a program")
     Path(path).write_text(json.dumps(record, indent=1) + "\n")
 
 

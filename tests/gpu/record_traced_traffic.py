@@ -24,10 +24,11 @@ from typing import Any
 import torch
 
 import fdlib  # noqa: F401  (first: it chooses how kernels run)
+from fdlib.record.reads import ReadSetting, read_once
 
 sys.path.insert(0, str(Path(__file__).parent))
 from ncu import DRAM_BYTES, ncu_rows
-from timing import _read_once, provenance
+from timing import provenance
 from traffic_cases import cases, launches
 
 FLUSH_BYTES = 512 * 2**20
@@ -46,7 +47,7 @@ def make_calls() -> None:
     sums = torch.empty(132 * 8, device="cuda")
 
     def flush() -> None:
-        _read_once(sums, sums.numel(), 4096, 4, other)
+        read_once(other, sums, ReadSetting(sums.numel(), 4096, 4))
 
     flush()
     for case in cases():

@@ -6,25 +6,16 @@ import datetime
 import platform
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import torch
 import triton
 
-from fdlib.record.kernels import read_kernel
-from fdlib.record.timing import replay_times
+from fdlib.record.reads import ReadSetting, fastest_read
 
 L2_FLUSH_BYTES = 1 << 30  # inputs rotate through at least this much memory, many times the L2
 MAX_COPIES = 32
-
-
-def median_us(calls: Sequence[Callable[[], object]], replays: int = 7) -> float:
-    """Microseconds of one call; each of ``calls`` does the same work on other buffers."""
-    times = replay_times(calls, replays)
-    assert times
-    return times.median_us
 
 
 def decode_buffers(batch, heads_q, heads_kv, head_dim, len_kv, dtype=torch.bfloat16):
@@ -38,24 +29,17 @@ def decode_buffers(batch, heads_q, heads_kv, head_dim, len_kv, dtype=torch.bfloa
     ]
 
 
-def _read_once(out, programs, block, warps, x):
-    read_kernel[(programs,)](x, out, x.numel() // block, BLOCK=block, num_warps=warps, num_stages=3)
-
-
 def read_us(tensors: Sequence[Sequence[torch.Tensor]]) -> float:
     """The floor: microseconds of a kernel that only reads the same tensors, the best of a few launch settings."""
     sms = torch.cuda.get_device_properties(0).multi_processor_count
-    out = torch.empty(sms * 8, device="cuda")
-    flat = [
-        torch.cat([x.flatten() for x in group]) for group in tensors
-    ]  # one launch reads K and V
-    best = float("inf")
-    for per_sm in (1, 2, 4, 8):
-        for block, warps in ((2048, 4), (4096, 4), (8192, 8)):
-            launch = partial(_read_once, out, sms * per_sm, block, warps)
-            calls = [partial(launch, x) for x in flat]
-            best = min(best, median_us(calls, replays=3))
-    return best
+    ways = [
+        ReadSetting(sms * per_sm, block, warps)
+        for per_sm in (1, 2, 4, 8)
+        for block, warps in ((2048, 4), (4096, 4), (8192, 8))
+    ]
+    together = [torch.cat([x.flatten() for x in group]) for group in tensors]
+    _, best_us = fastest_read(together, ways)  # one launch reads K and V
+    return best_us
 
 
 def provenance() -> dict[str, str]:

@@ -161,6 +161,35 @@ def test_where_it_cannot_write_it_says_so_first(tmp_path):
         check_writable(tmp_path / "no" / "out.json", force=False)
 
 
+@pytest.mark.skipif(os.name == "nt", reason="no pipes")
+def test_what_is_no_regular_file_is_never_replaced(tmp_path):
+    out, part = tmp_path / "out.json", tmp_path / "out.json.part"
+    (tmp_path / "to_null.json").symlink_to(os.devnull)
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("to_null.json", "pipe"):
+        with pytest.raises(FileExistsError, match="no regular file; take another name"):
+            check_writable(tmp_path / name, force=True)
+    part.mkdir()
+    with pytest.raises(FileExistsError, match="out.json.part is no regular file"):
+        check_writable(out, force=False)
+    part.rmdir()
+    part.write_text("of a record that was interrupted")
+    check_writable(out, force=False)
+
+
+@needs_no_gpu
+def test_a_link_stays_and_its_file_is_replaced(tmp_path, monkeypatch):
+    (tmp_path / "link.json").symlink_to(tmp_path / "file.json")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    monkeypatch.setattr("torch.cuda.get_device_name", lambda _: "NVIDIA H200")
+    monkeypatch.setattr("fdlib.device.require_triton", lambda: None)
+    monkeypatch.setattr("fdlib.device.interpreting", lambda: False)
+    monkeypatch.setattr(run, "measure_all", lambda path, _: run.write_record(path, {"rows": []}))
+    assert record_run(tmp_path / "link.json", force=True) == tmp_path / "link.json"
+    assert (tmp_path / "link.json").is_symlink()
+    assert (tmp_path / "file.json").is_file()
+
+
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may write everywhere")
 def test_a_folder_that_cannot_be_written(tmp_path):
     tmp_path.chmod(0o500)

@@ -95,6 +95,31 @@ def wrapped_kernel(X, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
         tl.store(X + offs, offs, mask=offs < n)
 
 
+@triton.jit
+def put(X, value):
+    tl.store(X, value)
+
+
+@triton.jit
+def returning_kernel(fdlib_spans, n):
+    """A helper does the work of its last line; its parameter has a name that a copy could take."""
+    if n == 0:
+        return put(fdlib_spans, 1)
+    else:  # noqa: RET505  (a branch for each)
+        return put(fdlib_spans, n)
+
+
+def named_again(fn):
+    fn.__name__ = "another_name"
+    return fn
+
+
+@triton.jit
+@named_again
+def renamed_kernel(X, fdlib_note_end):
+    tl.store(X, fdlib_note_end)
+
+
 def calls():
     x = torch.zeros(256)
     q, kv = (torch.zeros(1, n, h, 128, dtype=torch.float16) for n, h in ((1, 8), (4096, 1)))
@@ -111,6 +136,8 @@ def calls():
     yield lambda: cell.run(x, 200, grid=lambda given: (given["n"] // given["BLOCK"],), warmup=False)
     yield lambda: inner[(1, 1, 1)](x, x, BLOCK=64, num_warps=1)
     yield lambda: wrapped_kernel[lambda given: (1, triton.cdiv(200, given["BLOCK"]))](x, 200)
+    yield lambda: returning_kernel[(1,)](x, 200)
+    yield lambda: renamed_kernel[(1,)](x, 200)
 
 
 def machine_code(cubin: bytes) -> list[str] | None:

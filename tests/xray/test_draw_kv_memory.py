@@ -16,7 +16,7 @@ MOST = 131_072
 
 def drawn(memory: KvMemory, tokens: int):
     ax = Figure(figsize=(6, 4)).subplots()
-    prepare_kv_memory(ax, memory.gpu.name, memory.memory_bytes, MOST, title="memory")
+    prepare_kv_memory(ax, memory.memory_bytes, MOST, title="memory")
     draw_kv_memory(ax, memory, tokens)
     ax.figure.canvas.draw()
     return ax

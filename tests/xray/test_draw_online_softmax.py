@@ -9,7 +9,8 @@ matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
 
-from fdlib.xray.draw.online_softmax import SoftmaxStep, draw_online_softmax
+from fdlib.xray.draw.online_softmax import draw_online_softmax
+from fdlib.xray.figures.softmax_steps import SoftmaxStep
 
 STEPS = (
     SoftmaxStep(0, 2, m=2.0, alpha=0.0, l_kept=0.0, l_added=1.25),

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 
 import fdlib  # noqa: F401  (chooses the interpreter before triton is imported)
 from fdlib.device import interpreting
-from fdlib.xray.draw.traced_bytes import draw_traced_bytes, prepare_traced_bytes
+from fdlib.xray.draw.traced_bytes import draw_traced_bytes, prepare_traced_bytes, rows_high
 from fdlib.xray.figures.traced_bytes import ArgumentBytes, KernelBytes, traced_bytes
 from fdlib.xray.simulate import simulate
 from fdlib.xray.trace import trace
@@ -114,6 +114,7 @@ def test_bars_are_as_long_as_their_bytes():
     ]
     assert "1 launch, 4 programs" in said
     assert "most of it Out" in said
+    assert rows_high([kernel]) == 2 + rows_high([KernelBytes("no arguments", 1, 1, ())])
     heights = {np.ptp(group.get_paths()[0].vertices[:, 1]).round(2) for group in ax.collections}
     assert len(heights) == 2  # not by colour alone
 

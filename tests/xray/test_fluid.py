@@ -13,7 +13,7 @@ PLENTY = 1e12
 
 def limits(**changes):
     base = {"num_sms": 4, "programs_per_sm": 2, "program_gbs": 40.0, "sm_gbs": 60.0}
-    base |= {"asking_gbs": 90.0, "memory_gbs": 150.0, "softness": 4.0, "fixed_ns": 1000.0}
+    base |= {"in_flight_gbs": 90.0, "memory_gbs": 150.0, "softness": 4.0, "fixed_ns": 1000.0}
     return Limits(**base | changes)
 
 
@@ -34,7 +34,7 @@ def shares(limit, programs):
     """Bytes per ns of each program, given how many draw on each SM: by its part, but for what an SM holds back."""
     part = of_waiting(limit, programs)
     wanted = {sm: min(n * limit.program_gbs, limit.sm_gbs) for sm, n in programs.items()}
-    asking = sum(min(n * limit.asking_gbs, limit.sm_gbs) for n in programs.values())
+    asking = sum(min(n * limit.in_flight_gbs, limit.sm_gbs) for n in programs.values())
     total = limit.taken(sum(wanted.values()), asking)
     left = sum(part[sm] * n for sm, n in programs.items())
     found = {}

@@ -6,7 +6,7 @@ import pytest
 
 from fdlib.gpus import get_gpu
 from fdlib.shapes import MODELS
-from fdlib.xray.figures.kv_memory import PARAMETERS, KvMemory
+from fdlib.xray.figures.kv_memory import PARAMETERS, KvMemory, memory_bytes_of
 
 
 def test_the_models_are_named_in_shapes():
@@ -24,6 +24,13 @@ def test_the_two_places(name, batch, dtype):
     if fits >= 0:
         assert memory.weight_bytes + memory.cache_bytes(fits) <= memory.memory_bytes
         assert memory.weight_bytes + memory.cache_bytes(fits + 1) > memory.memory_bytes
+
+
+def test_bytes_of_a_token_in_one_text_do_not_grow_with_the_texts():
+    one, many = (KvMemory("Llama-3.1-8B", get_gpu("H200"), n, "bfloat16") for n in (1, 16))
+    assert many.bytes_per_token == 16 * one.bytes_per_token
+    assert many.bytes_per_token_and_text == one.bytes_per_token_and_text == one.bytes_per_token
+    assert memory_bytes_of(get_gpu("H200")) == one.memory_bytes == 141 * 10**9
 
 
 def test_weights_that_do_not_fit():

@@ -3,7 +3,9 @@ from __future__ import annotations
 import pytest
 
 from fdlib.gpus import GPUS, get_gpu
+from fdlib.recorded import load_recorded
 from fdlib.xray.simulation.occupancy import programs_per_sm
+from fdlib.xray.simulation.work import ATTENTION_REGISTERS
 
 H200, T4, L4 = (get_gpu(name) for name in ("H200", "T4", "L4"))
 
@@ -25,6 +27,21 @@ def test_registers_limit_in_units_of_256_a_warp_and_quarters_of_the_sm():
     assert programs_per_sm(H200, registers=129) == 3  # 136 x 32 = 4352 a warp: 3 warps a quarter
     assert programs_per_sm(H200, registers=255) == 2
     assert programs_per_sm(H200, threads=256, registers=255) == 1
+
+
+def test_three_attention_programs_fit_whichever_triton_compiled_them():
+    compiled = [each for each in load_recorded("h200_timelines")["kernels"] if each["stages"] == 3]
+    recorded = {
+        (each["kernel"], each["registers"], each["shared_bytes"])
+        for each in compiled
+        if each["kernel"] != "_combine_kernel"
+    }
+    assert recorded == {
+        ("_flash_attention_kernel", 139, 71_680),
+        ("_split_kernel", 128, 71_680),
+    }
+    for registers in (ATTENTION_REGISTERS, 128, 139):
+        assert programs_per_sm(H200, shared_bytes=71_680, registers=registers) == 3
 
 
 def test_shared_memory_limits_and_the_system_keeps_a_kibibyte_of_each_program():

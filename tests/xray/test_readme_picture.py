@@ -1,4 +1,4 @@
-"""The README's picture: the same file every time, from the plan, and the one in the repository is not stale."""
+"""The README's pictures: the same files every time, and those in the repository are not stale."""
 
 from __future__ import annotations
 
@@ -8,16 +8,20 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("matplotlib")
+from fdlib.shapes import AttentionShape
 from fdlib.xray import readme_picture
+from fdlib.xray.recordings import recorded_timeline
 
-SHIPPED = Path(__file__).parents[2] / "notebooks" / "pictures" / "before_after.svg"
+ROOT = Path(__file__).parents[2]
+SHIPPED = ROOT / "notebooks" / "pictures"
+EXAMPLE = AttentionShape(heads_q=8, heads_kv=1, len_kv=131_072)
 
 
 @pytest.fixture(scope="module")
 def picture(tmp_path_factory) -> Path:
-    path = tmp_path_factory.mktemp("picture") / "before_after.svg"
-    assert readme_picture.main([str(path)]) == 0
-    return path
+    folder = tmp_path_factory.mktemp("pictures")
+    assert readme_picture.main([str(folder)]) == 0
+    return folder / readme_picture.BEFORE_AFTER
 
 
 def comments(text: str) -> list[str]:
@@ -27,7 +31,7 @@ def comments(text: str) -> list[str]:
 
 def test_same_bytes_every_time(picture, tmp_path):
     again = tmp_path / "again.svg"
-    readme_picture.write_picture(again)
+    readme_picture.write_before_after(again)
     assert again.read_bytes() == picture.read_bytes()
 
 
@@ -44,10 +48,35 @@ def test_stands_on_a_white_card(picture):
 
 
 def test_the_one_in_the_repository_says_the_same(picture):
-    shipped = SHIPPED.read_text(encoding="utf-8")
+    shipped = (SHIPPED / picture.name).read_text(encoding="utf-8")
     assert comments(shipped) == comments(picture.read_text(encoding="utf-8")), (
-        "run `python -m fdlib.xray.readme_picture notebooks/pictures/before_after.svg`"
+        "run `python -m fdlib.xray.readme_picture notebooks/pictures`"
     )
+
+
+def measured() -> list:
+    return [recorded_timeline(call, EXAMPLE) for call in ("flash_attention", "flash_decode")]
+
+
+def test_the_timelines_are_the_measured_ones(picture, tmp_path):
+    again = tmp_path / "again.png"
+    said = readme_picture.write_sm_timeline(again)
+    written = picture.with_name(readme_picture.SM_TIMELINE).read_bytes()
+    assert written == again.read_bytes() and written.startswith(b"\x89PNG")
+    for line in measured():
+        assert f"{line.busy_sms} of {line.num_sms} SMs" in said
+    assert said.count("measured on H200") == 2
+
+
+def test_the_text_for_the_timelines_states_the_recorded_numbers():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    (text,) = re.findall(
+        rf"!\[([^\]]*)\]\(notebooks/pictures/{readme_picture.SM_TIMELINE}\)", readme
+    )
+    before, after = measured()
+    assert f"on an {before.gpu}, 8 query heads, {EXAMPLE.len_kv:,} keys" in text
+    assert f"FlashAttention: {before.busy_sms} of {before.num_sms} SMs" in text
+    assert f"Flash-Decoding: {after.busy_sms} of them" in text
 
 
 def test_it_leaves_pyplot_alone(picture):
@@ -55,7 +84,7 @@ def test_it_leaves_pyplot_alone(picture):
     assert "pyplot" not in source
 
 
-@pytest.mark.parametrize("arguments", [[], ["a.svg", "b.svg"]])
+@pytest.mark.parametrize("arguments", [[], ["a", "b"], ["no/such/folder"]])
 def test_wrong_command_line(arguments, capsys):
     assert readme_picture.main(arguments) == 2
     assert "usage" in capsys.readouterr().err

@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from fdlib.gpus import GPUS
 from fdlib.plan import plan_splits
 from fdlib.recorded import recorded_names
 from fdlib.shapes import AttentionShape
 from fdlib.xray import recordings
+from fdlib.xray.figures.decode_step import decode_step
 from fdlib.xray.recordings import (
     pack_timeline,
-    recorded_gpus,
     recorded_timeline,
     recorded_times,
     unpack_timeline,
@@ -87,9 +88,11 @@ def a_record(monkeypatch):
     monkeypatch.setattr(
         recordings, "_record", lambda gpu: record if gpu == "H200" else {"rows": []}
     )
-    recordings._rows.cache_clear()
+    for cached in (recordings._rows, decode_step):
+        cached.cache_clear()
     yield
-    recordings._rows.cache_clear()
+    for cached in (recordings._rows, decode_step):
+        cached.cache_clear()
 
 
 def test_a_recorded_call_is_found(a_record):
@@ -113,6 +116,33 @@ def test_what_was_not_recorded_is_none(a_record):
     assert recorded_times("flash_decode", EXAMPLE, "A100") == {}
 
 
+@pytest.mark.parametrize("other", [{"len_q": 4}, {"len_q": 0}, {"dtype": "float32"}])
+def test_one_query_and_two_bytes_an_element_were_measured(a_record, other):
+    shape = replace(EXAMPLE, **other)
+    for call in recordings.CALLS:
+        assert recorded_timeline(call, shape) is None
+        assert recorded_times(call, shape) == {}
+
+
+def test_a_gpu_is_a_name_or_a_spec(a_record):
+    h200 = GPUS["H200"]
+    for gpu in (h200, "NVIDIA H200", "h200"):
+        assert recorded_timeline("flash_decode", EXAMPLE, gpu=gpu).gpu == "H200"
+        assert len(recorded_times("flash_decode", EXAMPLE, gpu)) == 3
+    assert recorded_timeline("flash_decode", EXAMPLE, gpu=GPUS["A100"]) is None
+    assert recorded_times("flash_decode", EXAMPLE, replace(h200, num_sms=66)) == {}
+    for read in (recorded_timeline, recorded_times):
+        with pytest.raises(ValueError, match="got 'H300', takes one of T4"):
+            read("flash_decode", EXAMPLE, gpu="H300")
+        with pytest.raises(TypeError, match="gpu: got int, takes a GpuSpec or a name"):
+            read("flash_decode", EXAMPLE, gpu=132)
+
+
+def test_a_call_that_was_not_measured_is_a_model_in_the_figure(a_record):
+    assert decode_step(EXAMPLE, "H200", 131).decode.source == "measured"
+    assert decode_step(replace(EXAMPLE, len_q=4), "H200", 131).decode.source == "model"
+
+
 def test_an_unknown_call_is_named():
     with pytest.raises(
         ValueError, match="call: got 'decode', takes one of flash_attention, flash_decode"
@@ -125,7 +155,7 @@ def test_the_record_that_ships_is_large_enough_and_no_larger():
     record = recordings._record("H200")
     path = recordings.load_recorded.__globals__["_FOLDER"] / f"{SHIPPED}.json"
     assert path.stat().st_size <= 3_000_000
-    assert recorded_gpus() == ["H200"]
+    assert record["gpu_name"] == "H200"
     assert record["complete"] is True
     assert len(record["rows"]) >= 300
     assert sum("timeline" in row for row in record["rows"]) >= 60

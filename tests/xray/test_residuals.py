@@ -7,7 +7,7 @@ from dataclasses import asdict, replace
 
 import numpy as np
 import pytest
-from recorded_points import fitted_calls, held_out_calls, loss
+from recorded_points import calls_measured_again, fitted_calls, loss, lost_by_choice
 
 from fdlib.plan import plan_splits
 from fdlib.shapes import AttentionShape
@@ -15,10 +15,9 @@ from fdlib.xray.recordings import recorded_timeline
 from fdlib.xray.residuals import (
     KINDS,
     by_kind,
-    held,
-    held_points,
-    lost_by_choice,
     recorded_calls,
+    residual,
+    residual_points,
     residual_table,
 )
 from fdlib.xray.simulate import simulate, simulate_flash_attention
@@ -29,7 +28,7 @@ KEYS = 100_000
 
 @pytest.fixture(scope="module")
 def points():
-    return held_points(1)
+    return residual_points(1)
 
 
 def timeline_of(call):
@@ -41,17 +40,34 @@ def with_timelines(least, most):
     """Recorded timelines of split kernels with so many programs."""
     found = [each for each in recorded_calls() if each.utilisation and each.num_splits]
     found = [each for each in found if least <= each.works[0].programs <= most]
+    assert len(found) >= 10
     return [timeline_of(each) for each in found]
 
 
 # --- the whole recording ---
 
 
-def test_simulated_times_are_near_the_recorded_ones(points):
-    errors = [abs(each.error) for each in points]
-    assert len(errors) >= 60
-    assert statistics.median(errors) <= 0.15
-    assert max(errors) <= 0.40
+# Just above what the model reaches: the median and the worst error of the time, the worst of the utilisation.
+REACHED = {
+    "FlashAttention": (0.015, 0.145, 0.025),
+    "at most one program an SM": (0.03, 0.14, 0.05),
+    "two or three an SM": (0.03, 0.115, 0.06),
+    "more, 3 key blocks each and up": (0.03, 0.105, 0.095),
+    "more, 1 or 2 key blocks each": (0.04, 0.165, 0.085),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_simulated_times_and_utilisation_are_near_the_recorded_ones(points, kind):
+    median, worst, worst_utilisation = REACHED[kind]
+    several = by_kind(points)[kind]
+    errors = [abs(each.error) for each in several]
+    assert len(errors) >= 100
+    assert statistics.median(errors) <= median
+    assert max(errors) <= worst
+    off = [abs(each.utilisation_error) for each in several if each.utilisation_error is not None]
+    assert len(off) >= 30
+    assert max(off) <= worst_utilisation
 
 
 def test_the_models_best_split_count_is_near_the_recorded_best(points):
@@ -60,31 +76,32 @@ def test_the_models_best_split_count_is_near_the_recorded_best(points):
     assert sum(each <= 0.05 for each in lost.values()) >= 0.9 * len(lost)
 
 
-def test_simulated_utilisation_is_near_the_recorded_one(points):
+def test_simulated_utilisation_is_within_five_points_almost_always(points):
     off = [abs(each.utilisation_error) for each in points if each.utilisation_error is not None]
-    assert len(off) >= 60
-    assert statistics.median(off) <= 0.01
-    assert sum(each <= 0.05 for each in off) >= 0.95 * len(off)
-    assert max(off) <= 0.10
+    assert len(off) >= 600
+    assert statistics.median(off) <= 0.005
+    assert sum(each > 0.05 for each in off) <= 24
 
 
-def test_with_one_program_an_sm_all_utilisations_are_within_five_points(points):
-    for kind in KINDS[:2]:
-        off = [each.utilisation_error for each in by_kind(points)[kind]]
-        assert max(abs(each) for each in off if each is not None) <= 0.05
+def test_what_was_measured_again_is_among_the_recorded_calls():
+    known = {(each.shape, each.num_splits) for each in recorded_calls()}
+    again = calls_measured_again()
+    assert again
+    assert all((each.shape, each.num_splits) in known for each in again)
 
 
-def test_what_no_number_was_fitted_to_is_near_too():
-    errors = [abs(held(each).error) for each in held_out_calls()]
+def test_what_was_measured_again_on_another_day_is_near_too():
+    errors = [abs(residual(each).error) for each in calls_measured_again()]
     assert len(errors) >= 60
-    assert statistics.median(errors) <= 0.15
-    assert max(errors) <= 0.40
+    assert statistics.median(errors) <= 0.03
+    assert max(errors) <= 0.27
 
 
 # Not launch_ns, which hardly matters.
 @pytest.mark.parametrize("name", [name for name in asdict(FITTED) if name != "launch_ns"])
 def test_the_numbers_are_those_of_the_fit(name):
     calls = fitted_calls(9)
+    assert len(calls) >= 100
     least = loss(calls)
     for factor in (0.7, 1.4):
         moved = replace(FITTED, **{name: getattr(FITTED, name) * factor})
@@ -151,7 +168,8 @@ def test_with_three_on_each_some_sms_get_a_third_more():
 
 
 def test_points_are_a_call_each_and_the_table_counts_them():
-    some = held_points(200)
+    some = residual_points(200)
+    assert some
     assert [each.measured_us for each in some] == [each.time_us for each in recorded_calls()[::200]]
     assert residual_table(some).splitlines()[-1].split()[:2] == ["all", str(len(some))]
 

@@ -11,7 +11,7 @@ torch = pytest.importorskip("torch")
 from fdlib.attention.online_softmax import SoftmaxState, update  # noqa: E402
 from fdlib.passage import load_passage  # noqa: E402
 from fdlib.xray.figures.softmax_steps import scores_of, walk_keys  # noqa: E402
-from fdlib.xray.figures.split_shares import split_shares  # noqa: E402
+from fdlib.xray.figures.split_shares import by_share, split_shares  # noqa: E402
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_the_last_weights_are_softmax(passage, head):
     exact = torch.softmax(scores_of(passage, head, 60).double(), 0)
     assert walk.weights_after(61) == pytest.approx(exact.tolist(), abs=1e-5)
     assert sum(walk.weights_after(7)) == pytest.approx(1, abs=1e-5)
-    out = torch.tensor(walk.accs[-1]) / (walk.steps[-1].l_kept + walk.steps[-1].l_added)
+    out = torch.tensor(walk.accs[-1]) / walk.steps[-1].l
     values = passage.v[0, :61, passage.heads[head].kv_index]
     torch.testing.assert_close(out, exact.float() @ values, atol=1e-4, rtol=1e-4)
 
@@ -52,7 +52,24 @@ def test_the_steps_are_those_of_the_given_fold(passage):
         return m_new, l + torch.exp(scores - m_new).sum(-1), acc_new
 
     right, wrong = (walk_keys(passage, f, head=5, query=60).steps[46] for f in (fold, forgets))
-    assert wrong.l_kept + wrong.l_added > 3 * (right.l_kept + right.l_added)
+    assert wrong.l > 3 * right.l
+
+
+@pytest.mark.parametrize("block_n", [1, 16, 60, 61, 500])
+def test_blocks_end_where_single_keys_end(passage, block_n):
+    walk = walk_keys(passage, fold, head=5, query=60, block_n=block_n)
+    single = walk_keys(passage, fold, head=5, query=60).steps[-1]
+    assert [step.start for step in walk.steps] == list(range(0, 61, block_n))
+    last = walk.steps[-1]
+    assert (last.end, last.m) == (61, single.m)
+    assert last.l == pytest.approx(single.l) == pytest.approx(last.l_kept + last.l_added)
+    assert len(walk.weights_after(len(walk.steps))) == 61
+    assert sum(walk.weights_after(1)) == pytest.approx(1, abs=1e-5)
+
+
+def test_a_block_has_a_key_or_more(passage):
+    with pytest.raises(ValueError, match="block_n: got 0"):
+        walk_keys(passage, fold, head=5, query=60, block_n=0)
 
 
 @pytest.mark.parametrize("num_splits", [1, 4, 25, 32])
@@ -62,6 +79,8 @@ def test_shares_add_up_and_are_the_sum_of_their_keys(passage, head, num_splits):
     weights = torch.softmax(scores_of(passage, head, 390).double(), 0)
     assert len(splits) == num_splits
     assert sum(split.share for split in splits) == pytest.approx(1)
+    shares = [splits[number].share for number in by_share(splits)]
+    assert shares == sorted((split.share for split in splits), reverse=True)
     for split in splits:
         part = weights[split.start : split.end]
         assert split.share == pytest.approx(part.sum().item(), abs=1e-12)

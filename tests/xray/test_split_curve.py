@@ -7,7 +7,6 @@ import pytest
 from fdlib.plan import plan_splits
 from fdlib.shapes import AttentionShape
 from fdlib.xray.figures import split_curve as module
-from fdlib.xray.figures.decode_step import decode_step
 from fdlib.xray.figures.split_curve import SPLITS, split_curve
 
 SHAPE = AttentionShape(heads_q=8, heads_kv=1, len_kv=131_072)
@@ -46,40 +45,10 @@ def test_waves_follow_the_programs_of_a_split():
     curve = split_curve(AttentionShape(batch=4, heads_q=8, heads_kv=1, len_kv=4096), "H200")
     assert curve.programs == 4
     assert [(start, end) for start, end, _ in curve.waves][:2] == [(0, 33), (33, 66)]
+    assert curve.splits_that_fill == 33
 
 
 def test_no_programs_is_a_sentence():
     empty = AttentionShape(batch=0, heads_q=8, heads_kv=1, len_kv=64)
     with pytest.raises(ValueError, match="batch 0"):
         split_curve(empty, "H200")
-    with pytest.raises(ValueError, match="0 programs"):
-        decode_step(empty, "H200")
-
-
-def test_a_step_is_measured_where_it_was_recorded(monkeypatch):
-    from fdlib.xray.figures import decode_step as steps
-
-    seen = []
-
-    def recorded(call, shape, num_splits=0, gpu="H200"):
-        seen.append((call, num_splits, gpu))
-
-    decode_step.cache_clear()
-    monkeypatch.setattr(steps, "recorded_timeline", recorded)
-    step = decode_step(SHAPE, "H200", 16)
-    decode_step.cache_clear()
-    assert seen == [("flash_attention", 0, "H200"), ("flash_decode", 16, "H200")]
-    assert (step.attention.source, step.decode.source, step.one_source) == ("model", "model", True)
-    assert step.plan.num_splits == 16
-    assert step.speedup > 5
-
-
-def test_splits_without_keys_are_counted():
-    few = AttentionShape(heads_q=8, heads_kv=1, len_kv=8)
-    assert decode_step(few, "H200", 512).empty_splits == 511
-
-
-@pytest.mark.parametrize("gpu", ["H9000", ""])
-def test_an_unknown_gpu_is_named(gpu):
-    with pytest.raises(ValueError, match="takes one of"):
-        decode_step(SHAPE, gpu)

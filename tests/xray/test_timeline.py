@@ -59,6 +59,22 @@ def test_each_return_is_noted_and_none_twice():
     assert found[-1] == "return"
 
 
+def test_a_helper_that_a_return_calls_has_worked_before_the_end_is_noted():
+    found = lines("def k(X, n):\n    if n == 0:\n        return put(X, 1)\n    return put(X, 2)")
+    assert found[2:] == [
+        *("if n == 0:", "put(X, 1)", END, "return"),
+        *("put(X, 2)", END, "return"),
+    ]
+
+
+def test_names_that_the_kernel_uses_are_left_to_it():
+    found = lines("def k(fdlib_spans, n):\n    fdlib_note_end_ = n\n    tl.store(fdlib_spans, n)")
+    assert found == [
+        "def k(fdlib_spans__, fdlib_spans, n):", "fdlib_note_start__(fdlib_spans__)",
+        "fdlib_note_end_ = n", "tl.store(fdlib_spans, n)", "fdlib_note_end__(fdlib_spans__)",
+    ]  # fmt: skip
+
+
 def test_the_pointer_stands_in_front_of_defaults_and_of_positional_only_parameters():
     assert lines("def k(X, n=3, *, BLOCK: tl.constexpr=64):\n    pass")[0] == (
         "def k(fdlib_spans, X, n=3, *, BLOCK: tl.constexpr=64):"
@@ -93,6 +109,7 @@ KERNELS = (
     *("_flash_attention_kernel", "_split_kernel", "_split_kernel", "_combine_kernel"),
     *("flash_attention_kernel", "split_kernel", "combine_kernel"),
     *("cell_kernel", "cell_kernel", "enclosed_kernel", "wrapped_kernel"),
+    *("returning_kernel", "another_name"),
 )
 
 

@@ -13,15 +13,16 @@ import pytest
 
 pytest.importorskip("triton")
 SCRIPT = Path(__file__).with_name("traced_elsewhere.py")
+STATES = Path(__file__).with_name("traced_states.py")
 # Folders that hold another Triton each (pip install --target), with a numpy that fits if need be.
 OTHERS = os.environ.get("FDLIB_OTHER_TRITONS", "").split()
 
 
-def found(mode: str, *paths: str) -> dict:
+def found(mode: str, *paths: str, script: Path = SCRIPT) -> dict:
     changes = {"TRITON_INTERPRET": mode, "CUDA_VISIBLE_DEVICES": ""}
     changes["PYTHONPATH"] = os.pathsep.join([*paths, str(SCRIPT.parents[2])])
     done = subprocess.run(
-        [sys.executable, str(SCRIPT)], env=os.environ | changes, capture_output=True, text=True
+        [sys.executable, str(script)], env=os.environ | changes, capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
@@ -35,13 +36,24 @@ def here() -> dict:
 def test_a_child_finds_the_same():
     compiled = found("0")
     assert compiled["traces"] == here()["traces"]
-    assert compiled["errors"][:3] == here()["errors"][:3]
-    kind, text = compiled["errors"][3]  # a class of a notebook cannot travel
-    assert kind == "TypeError" and "the class Local is defined in this notebook" in text
+    assert compiled["errors"] == here()["errors"]
+
+
+def test_a_child_has_what_the_function_depends_on():
+    compiled = found("0", script=STATES)
+    history, own, odd, stopped = (
+        compiled.pop(name) for name in ("history", "own", "odd", "stopped")
+    )
+    assert set(compiled.values()) == {"16 programs"}, compiled
+    assert history[0] == "TraceError" and "pass tensor.detach()" in history[1]
+    assert own == ["TraceError", "trace: fn raised Mine: my text"]
+    assert odd == ["TraceError", "trace: fn raised Odd, whose text cannot be made"]
+    assert stopped[0] == "KeyboardInterrupt"
 
 
 def test_errors_come_back_as_they_are():
-    outside, raised, nothing, _ = here()["errors"]
+    outside, raised, nothing, of_a_class = here()["errors"]
+    assert of_a_class[0] == "AttributeError" and "'Local' has no attribute" in of_a_class[1]
     assert outside[0] == "OutsideMemory" and "X: program (6, 0, 0) reads element 100" in outside[1]
     assert raised == ["LookupError", "no such thing: 0"]
     assert nothing[0] == "ValueError" and "got print, which launched no Triton kernel" in nothing[1]

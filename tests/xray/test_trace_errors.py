@@ -27,7 +27,12 @@ def the_next_call_works():
 @pytest.mark.parametrize(
     ("options", "error", "words"),
     [
-        ({"l2_mb": 0}, ValueError, "l2_mb: got 0, takes a number of MiB above 0, or None"),
+        (
+            {"l2_mb": 0},
+            ValueError,
+            "l2_mb: got 0, takes a number of MiB above 0 and at most 1,000,000,000, or None",
+        ),
+        ({"l2_mb": 1e308}, ValueError, r"l2_mb: got 1e\+308, takes"),
         ({"l2_mb": "60"}, ValueError, "l2_mb: got '60', takes"),
         ({"l2_mb": float("nan")}, ValueError, "l2_mb: got nan, takes"),
         ({"at_once": 0, "l2_mb": 60}, ValueError, "at_once: got 0, takes an int of 1 or more"),

@@ -131,6 +131,34 @@ def test_move_names_what_it_takes(panel):
         panel.move(m=1)
 
 
+@pytest.mark.parametrize("shown", [False, True])
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"n": 5, "gpu": "Z"}, "gpu: got 'Z', takes one of A, B"),
+        ({"n": 10}, "n: got 10, takes an int from 0 to 9"),
+        ({"gpu": "B", "n": "3"}, "n: got '3', takes an int from 0 to 9"),
+    ],
+)
+def test_a_value_that_a_control_does_not_take_moves_nothing(panel, dots, shown, values, text):
+    if shown:
+        panel.box()
+    with pytest.raises(ValueError, match=text):
+        panel.move(**values)
+    assert panel.values == {"n": 3, "gpu": "A"}
+    assert dots.draws == 1
+    panel.move(n=4)
+    assert panel.sentence == "A dot at 4 on A."
+
+
+def test_stops_and_pairs_take_their_values_only():
+    Choice("Axis", [("one", 1), ("two", 2)], 1).check("axis", 2)
+    with pytest.raises(ValueError, match="axis: got 'two', takes one of 1, 2"):
+        Choice("Axis", [("one", 1), ("two", 2)], 1).check("axis", "two")
+    with pytest.raises(ValueError, match=r"t: got 7, takes one of 0, 5, 10, \.\.\., 495"):
+        Stops("Tokens", range(0, 500, 5), 0).check("t", 7)
+
+
 def test_back_and_next_stop_at_the_ends(panel):
     slider, back, _, forward = rows(panel)
     forward.click()

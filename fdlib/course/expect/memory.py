@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fdlib.course.expect.causes import causes
 from fdlib.course.expect.compare import Mismatch
 from fdlib.course.expect.races import Clash, Races
+from fdlib.xray.causes import causes
 from fdlib.xray.interpreter.observer import Access, Program
 
 if TYPE_CHECKING:

@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fdlib.course.expect.causes import causes
 from fdlib.course.expect.check import HIDES
 from fdlib.course.grading.block_rules import BLOCK_RULES
 from fdlib.course.grading.compile_rules import FLOW_RULES
 from fdlib.course.grading.loader import explain, kernel_line, location, printable
 from fdlib.course.regions import is_jit
+from fdlib.xray.causes import causes
 
 __all__ = [
     "Explained",

@@ -19,7 +19,6 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
-from fdlib.course.expect.causes import causes
 from fdlib.course.expect.check import Compilation
 from fdlib.course.expect.compare import Mismatch
 from fdlib.course.grading.compile_errors import explain_compile_error
@@ -29,6 +28,7 @@ from fdlib.course.grading.limits import hold_down
 from fdlib.course.grading.loader import explain, printable
 from fdlib.course.grading.opening import checks_of, load_answer, opened, setting_up
 from fdlib.gpus import GPUS, GpuSpec
+from fdlib.xray.causes import causes
 
 if TYPE_CHECKING:
     from fdlib.xray.compiled import Launch

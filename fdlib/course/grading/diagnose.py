@@ -16,13 +16,13 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from fdlib.course.expect.causes import causes
 from fdlib.course.expect.compare import Mismatch, wrong_elements
 from fdlib.course.expect.observe import Seen, Sight, look
 from fdlib.course.grading.compile_rules import POINTERS
 from fdlib.course.grading.loader import load_module
 from fdlib.course.grading.structure import structure
 from fdlib.course.mistakes import Mistake, apply_edits, touched_regions
+from fdlib.xray.causes import causes
 
 if TYPE_CHECKING:
     import torch

@@ -9,8 +9,8 @@ import traceback
 from pathlib import Path
 from types import ModuleType
 
-from fdlib.course.expect.causes import causes
 from fdlib.course.grading.limits import explain_limit
+from fdlib.xray.causes import causes
 
 __all__ = [
     "explain",

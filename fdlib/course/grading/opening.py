@@ -14,11 +14,11 @@ from types import ModuleType
 from typing import Any
 
 from fdlib.course.checks import load_from
-from fdlib.course.expect.causes import causes
 from fdlib.course.grading.events import Results
 from fdlib.course.grading.limits import make_room
 from fdlib.course.grading.loader import explain, load_module, printable
 from fdlib.course.grading.supervise import end_with_parent
+from fdlib.xray.causes import causes
 
 __all__ = ["checks_of", "load_answer", "opened", "setting_up"]
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import Any
 
 from fdlib.course.checks.inputs import bind_oracle
-from fdlib.course.expect.causes import causes
 from fdlib.course.expect.check import Check, CheckContext
 from fdlib.course.expect.compare import Mismatch
 from fdlib.course.expect.observe import Sight, look
@@ -31,6 +30,7 @@ from fdlib.course.grading.originals import remember
 from fdlib.course.grading.printed import mark
 from fdlib.course.mistakes import Mistake
 from fdlib.versions import bad_pair
+from fdlib.xray.causes import causes
 
 __all__ = ["main"]
 

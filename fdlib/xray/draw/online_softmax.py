@@ -17,12 +17,13 @@ from fdlib.xray.draw.style import (
     prepare,
     quiet_axes,
 )
-from fdlib.xray.figures.softmax_steps import SoftmaxStep
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["SoftmaxStep", "draw_online_softmax"]
+    from fdlib.xray.figures.softmax_steps import SoftmaxStep
+
+__all__ = ["draw_online_softmax"]
 
 _HEADROOM = 1.28  # above the tallest bar, for its number
 _MAX_NUMBERED = 24  # blocks; more would write numbers over one another
@@ -97,8 +98,8 @@ def _draw_sum(ax: Axes, steps: Sequence[SoftmaxStep]) -> None:
         ax.bar(_middle(step), step.l_kept, _width(step), edgecolor=INK, linewidth=0.8, **kept)
         ax.bar(_middle(step), step.l_added, _width(step), step.l_kept, linewidth=0.8, **added)
         if len(steps) <= _MAX_NUMBERED:
-            _write(ax, step, step.l_kept + step.l_added, f"{step.l_kept + step.l_added:.2f}")
-    tallest = max((step.l_kept + step.l_added for step in steps), default=1.0)
+            _write(ax, step, step.l, f"{step.l:.2f}")
+    tallest = max((step.l for step in steps), default=1.0)
     ax.set(ylabel="sum l", ylim=(0, _HEADROOM * max(tallest, 1e-9)))
     if steps:
         ax.legend(

@@ -36,7 +36,9 @@ def prepare_roofline(
     """The roof over FLOPs per byte, and the ridge where its slope ends; both axes logarithmic."""
     prepare(ax, title)
     low, high = min(roof_tflops), max(roof_tflops)
-    ax.set(xscale="log", yscale="log", xlim=(min(intensity), max(intensity)), ylim=(low, high * 3))
+    ax.set(
+        xscale="log", yscale="log", xlim=(min(intensity), max(intensity)), ylim=(low / 4, high * 3)
+    )
     ax.minorticks_off()
     ax.set(xlabel="FLOPs per byte", ylabel="TFLOPS at most")
     ax.xaxis.set_major_formatter(lambda value, _: f"{value:,g}")
@@ -47,7 +49,7 @@ def prepare_roofline(
     ax.axvline(ridge, color=GREY, linewidth=1, linestyle="--")
     for name, side, shift in (("memory-bound", "right", -6), ("compute-bound", "left", 6)):
         ax.annotate(
-            name, (ridge, low), xytext=(shift, 6), textcoords="offset points", ha=side,
+            name, (ridge, low / 4), xytext=(shift, 6), textcoords="offset points", ha=side,
             fontsize=TEXT_SIZE, color=GREY,
         )  # fmt: skip
     ax.annotate(
@@ -58,7 +60,7 @@ def prepare_roofline(
 
 
 def draw_ghost(ax: Axes, call: Roofline, name: str) -> None:
-    """A call to compare with: a hollow square and its name."""
+    """A call to compare with: a hollow square and its name; no name if that is empty."""
     x, y = _place(ax, call)
     ax.plot([x], [y], "s", markersize=8, color=GREY, markerfacecolor=WHITE)
     _name(ax, name, x, y, GREY)
@@ -71,7 +73,7 @@ def draw_call(ax: Axes, call: Roofline, name: str) -> None:
     ax.plot([x], [y], "o", markersize=12, color=VERMILION, markeredgecolor=INK)
     _name(ax, name, x, y, INK)
     rows = (
-        f"{_short(call.shape.flops / 1e9)} GFLOPs",
+        _flops(call.shape.flops),
         f"{format_bytes(call.shape.min_bytes)} moved at least",
         f"{call.shape.intensity:,.1f} FLOPs per byte",
         f"arithmetic: {_short(call.compute_us)} us",
@@ -102,6 +104,16 @@ def _name(ax: Axes, name: str, x: float, y: float, colour: str) -> None:
     )  # fmt: skip
 
 
+def _flops(count: int) -> str:
+    """A number of FLOPs in the unit that leaves one to three digits before the point."""
+    for unit, size in (("PFLOPs", 1e15), ("TFLOPs", 1e12), ("GFLOPs", 1e9), ("MFLOPs", 1e6)):
+        if count >= size:
+            return f"{_short(count / size)} {unit}"
+    return f"{count:,} FLOPs"
+
+
 def _short(number: float) -> str:
-    """Three digits, or all before the point."""
+    """Three digits, or all before the point; no more than three after it."""
+    if 0 < number < 0.001:
+        return "under 0.001"
     return f"{number:,.0f}" if number >= 99.5 else f"{number:.3g}"

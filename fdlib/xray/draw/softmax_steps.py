@@ -78,7 +78,7 @@ def prepare_softmax_walk(figure: Figure, walk: SoftmaxWalk, *, title: str) -> Wa
         ax.set_xlim(-1, last)
     scores.tick_params(labelbottom=False)
     words.set(xlim=(0, _CHARACTERS), ylim=(0, 1), xticks=[], yticks=[])
-    total.set_xlim(0, max(step.l_kept + step.l_added for step in walk.steps) * 1.05)
+    total.set_xlim(0, max(step.l for step in walk.steps) * 1.05)
     acc.set_xlim(0, len(walk.accs[0]))
     return WalkAxes(words, scores, weights, total, acc)
 
@@ -88,8 +88,9 @@ def draw_softmax_walk(axes: WalkAxes, walk: SoftmaxWalk, count: int, weights: li
     _draw_words(axes.words, walk.words, count)
     if not count:
         axes.scores.text(
-            0, 0.5, "No key is read: m is -inf, l and acc are 0.", fontsize=LABEL_SIZE, color=INK
-        )
+            0.01, 0.05, "No key is read: m is -inf, l and acc are 0.", fontsize=LABEL_SIZE, color=INK,
+            transform=axes.scores.transAxes,
+        )  # fmt: skip
         return
     step = walk.steps[count - 1]
     _draw_scores(axes.scores, walk, count)
@@ -128,9 +129,10 @@ def _draw_scores(ax: Axes, walk: SoftmaxWalk, count: int) -> None:
         markeredgewidth=0.5,
     )
     ax.plot([count - 1], [walk.scores[count - 1]], "o", markersize=11, fillstyle="none", color=INK)
+    side, shift = ("right", -6) if count > 0.85 * len(walk.scores) else ("left", 6)
     ax.annotate(
-        f"m = {maxima[-1]:.2f}", (count - 1, maxima[-1]), xytext=(6, 4), textcoords="offset points",
-        fontsize=LABEL_SIZE, color=INK,
+        f"m = {maxima[-1]:.2f}", (count - 1, maxima[-1]), xytext=(shift, 4), textcoords="offset points",
+        ha=side, fontsize=LABEL_SIZE, color=INK,
     )  # fmt: skip
 
 
@@ -171,9 +173,7 @@ def _draw_total(ax: Axes, step: SoftmaxStep) -> None:
             linewidth=0.8,
         )
     )
-    text = (
-        f"l = {step.l_kept:.2f} kept + {step.l_added:.2f} added = {step.l_kept + step.l_added:.2f}"
-    )
+    text = f"l = {step.l_kept:.2f} kept + {step.l_added:.2f} added = {step.l:.2f}"
     ax.text(0, 1.25, text, transform=ax.transAxes, fontsize=TEXT_SIZE, color=INK)
 
 

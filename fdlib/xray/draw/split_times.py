@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_split_times", "prepare_split_times"]
 
-_MODEL = {"color": BLUE, "linestyle": "--", "linewidth": 2}
+_MODEL = {"color": BLUE, "linestyle": "--", "linewidth": 1.8, "marker": "s", "markersize": 3.5}
 _MEASURED = {
     "color": VERMILION,
     "linestyle": "-",
@@ -37,27 +37,13 @@ _MOST_TICKS = 4
 
 
 def prepare_split_times(ax: Axes, splits: Sequence[int], *, title: str) -> None:
-    """A logarithmic axis from the first to the last of ``splits``, the title and the key."""
-    from matplotlib.lines import Line2D
-    from matplotlib.patches import Patch
-
+    """A logarithmic axis from the first to the last of ``splits``, and the title."""
     prepare(ax, title)
     ax.set(xscale="log", yscale="log", xlim=(splits[0] * 0.85, splits[-1] * 1.2), xlabel="splits")
     ax.minorticks_off()
     ax.set_xticks(splits, [str(count) for count in splits])
     ax.set_yticks([])
     quiet_axes(ax, "left", "bottom")
-    handles = [
-        Line2D([], [], **_MODEL, label="MODEL"),
-        Line2D([], [], **_MEASURED, label="MEASURED"),
-        Line2D([], [], marker="D", markersize=8, color=INK, linestyle="", fillstyle="none",
-               label="the rule's choice"),
-        Patch(facecolor=PALE, edgecolor=GREY, label="waves of programs"),
-    ]  # fmt: skip
-    ax.legend(
-        handles=handles, loc="upper left", bbox_to_anchor=(-0.08, -0.17), ncols=4, frameon=False,
-        fontsize=TEXT_SIZE, labelcolor=INK, handletextpad=0.5, columnspacing=1.0, handlelength=1.8,
-    )  # fmt: skip
 
 
 def draw_split_times(ax: Axes, curve: SplitCurve) -> None:
@@ -72,13 +58,35 @@ def draw_split_times(ax: Axes, curve: SplitCurve) -> None:
         ax.plot(*zip(*curve.measured, strict=True), **_MEASURED)
     else:
         ax.annotate(
-            "MODEL only: nothing measured here", (1, 1), xycoords="axes fraction", xytext=(-4, -22),
+            "MODEL only: nothing measured here", (1, 0), xycoords="axes fraction", xytext=(-4, -21),
             textcoords="offset points", ha="right", va="top", fontsize=TEXT_SIZE, color=INK,
+            annotation_clip=False,
             bbox={"boxstyle": "round,pad=0.25", "facecolor": WHITE, "edgecolor": INK, "linestyle": "--"},
         )  # fmt: skip
     ax.axvline(curve.rule, color=INK, linewidth=0.8, linestyle=(0, (1, 3)))
     ax.plot([curve.rule], [low * 1.12], "D", markersize=8, color=INK, fillstyle="none")
+    _draw_key(ax, measured=bool(curve.measured))
     _ring(ax, curve.best_measured or curve.best_model)
+
+
+def _draw_key(ax: Axes, *, measured: bool) -> None:
+    """What the lines, the diamond and the bands are: only what is in the picture."""
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    lines = [Line2D([], [], **_MODEL, label="MODEL")]
+    if measured:
+        lines.append(Line2D([], [], **_MEASURED, label="MEASURED"))
+    diamond = {"marker": "D", "markersize": 8, "color": INK, "linestyle": "", "fillstyle": "none"}
+    handles = [
+        *lines,
+        Line2D([], [], **diamond, label="the rule's choice"),
+        Patch(facecolor=PALE, edgecolor=GREY, label="waves of programs"),
+    ]
+    ax.legend(
+        handles=handles, loc="upper left", bbox_to_anchor=(-0.08, -0.17), ncols=4, frameon=False,
+        fontsize=TEXT_SIZE, labelcolor=INK, handletextpad=0.5, columnspacing=1.0, handlelength=1.8,
+    )  # fmt: skip
 
 
 def _draw_waves(ax: Axes, waves: Sequence[Wave]) -> None:
@@ -115,11 +123,13 @@ def _write_ticks(ax: Axes, low: float, high: float) -> None:
 
 def _ring(ax: Axes, point: Point) -> None:
     splits, time_us = point
+    # At the left end it would cover the marks of the time; elsewhere, at its right, the jump at the end of a wave.
+    side, shift = ("left", 0) if splits < 2.5 * ax.get_xlim()[0] else ("right", -3)
     ax.plot(
         [splits], [time_us], "o", markersize=13, fillstyle="none", color=INK, markeredgewidth=1.5
     )
     ax.annotate(
-        f"{time_us:,.1f} us at {splits}", point, xytext=(0, 17), textcoords="offset points",
-        ha="center", va="center", fontsize=TEXT_SIZE, color=INK, weight="bold",
+        f"{time_us:,.1f} us at {splits}", point, xytext=(shift, 17), textcoords="offset points",
+        ha=side, va="center", fontsize=TEXT_SIZE, color=INK, weight="bold",
         bbox={"boxstyle": "round,pad=0.12", "facecolor": WHITE, "edgecolor": "none", "alpha": 0.85},
     )  # fmt: skip

@@ -15,6 +15,7 @@ from fdlib.xray.draw.style import (
     prepare,
     quiet_axes,
 )
+from fdlib.xray.figures.split_shares import by_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,8 +67,8 @@ def draw_split_weights(ax: Axes, splits: Sequence[SplitShare]) -> None:
 
 def draw_split_words(ax: Axes, splits: Sequence[SplitShare], tokens: Sequence[str]) -> None:
     """The words of the splits that weigh most, and the word in each that gets most; ``ax`` is an empty corner."""
-    order = sorted(range(len(splits)), key=lambda number: -splits[number].share)[:_LISTED]
-    lines = [_line(number, splits[number], tokens) for number in sorted(order)]
+    listed = sorted(by_share(splits)[:_LISTED])
+    lines = [_line(number, splits[number], tokens) for number in listed]
     ax.text(
         0, 1, "\n".join(lines), va="top", family="monospace", fontsize=TEXT_SIZE, linespacing=1.45,
         color=INK, transform=ax.transAxes,

@@ -32,6 +32,8 @@ __all__ = [
     "draw_timeline_key",
     "draw_two_timelines",
     "format_time",
+    "meaning_of_rates",
+    "note_of_axes",
     "prepare_timeline",
     "rounded_up",
     "source_of",
@@ -98,7 +100,9 @@ def draw_two_timelines(
     """Timelines beside each other on one time axis, on empty Axes; returns what the picture says, in words.
 
     Below the Axes stands the key, above them three lines of text: `subplots_adjust` makes the room.
+    Raises `TypeError` for one `Timeline` that is not in a list, `ValueError` for lists of different lengths.
     """
+    _check_lists(axes, timelines, titles)
     end_us = rounded_up(max(timeline.makespan_ns for timeline in timelines) / 1e3)
     for ax, timeline, title in zip(axes, timelines, titles, strict=True):
         prepare_timeline(ax, timeline.num_sms, title=title)
@@ -106,7 +110,21 @@ def draw_two_timelines(
     most = max(timelines, key=lambda timeline: len(timeline.launches))
     draw_timeline_key(axes[0], [launch.kernel.strip("_") for launch in most.launches])
     pairs = zip(titles, timelines, strict=True)
-    return " ".join(f"{title}: {describe_timeline(timeline)}" for title, timeline in pairs)
+    said = [f"{title}: {describe_timeline(timeline)}" for title, timeline in pairs]
+    return " ".join([*said, meaning_of_rates(timelines)]).strip()
+
+
+def _check_lists(axes: Any, timelines: Any, titles: Any) -> None:
+    for name, got in (("axes", axes), ("timelines", timelines), ("titles", titles)):
+        if isinstance(got, str) or not hasattr(got, "__len__"):
+            raise TypeError(
+                f"{name}: got one {type(got).__name__}, takes a list, one for each timeline"
+            )
+    if not len(axes) == len(timelines) == len(titles) > 0:
+        raise ValueError(
+            f"timelines: got {len(timelines)}, with {len(axes)} axes and {len(titles)} titles, "
+            "takes as many of each, at least one"
+        )
 
 
 def describe_timeline(timeline: Timeline) -> str:
@@ -122,6 +140,20 @@ def describe_timeline(timeline: Timeline) -> str:
         f"{source or f'modelled for {timeline.gpu}'}, {programs:,} program{'s' * (programs != 1)}, "
         f"{_time(timeline)}; {_busy(timeline)}."
     )
+
+
+def meaning_of_rates(timelines: Sequence[Timeline]) -> str:
+    """What GB/s means, as a sentence; nothing where no rate is shown."""
+    shown = any(timeline.bandwidth_gbs for timeline in timelines)
+    return "GB/s: HBM bytes over time." if shown else ""
+
+
+def note_of_axes(ax: Axes) -> None:
+    """A line below ``ax`` and its key: the pictures beside each other have axes of their own."""
+    ax.annotate(
+        "note: time axes differ", (1, 0), xycoords="axes fraction", xytext=(0, -44), ha="right", va="top",
+        textcoords="offset points", fontsize=TEXT_SIZE, weight="bold", color=INK, annotation_clip=False,
+    )  # fmt: skip
 
 
 def source_of(timeline: Timeline) -> str:
@@ -151,14 +183,12 @@ def format_time(time_us: float) -> str:
 
 
 def _time(timeline: Timeline) -> str:
-    rate = timeline.bandwidth_gbs if timeline.launches else None
+    rate = timeline.bandwidth_gbs
     return f"{timeline.makespan_ns / 1e3:,.1f} us" + (f", {rate:,.0f} GB/s" if rate else "")
 
 
 def _busy(timeline: Timeline) -> str:
-    ran = any(launch.programs for launch in timeline.launches)
-    busy, share = (timeline.busy_sms, timeline.utilisation) if ran else (0, 0.0)
-    return f"{busy} of {timeline.num_sms} SMs, utilisation {share:.1%}"
+    return f"{timeline.busy_sms} of {timeline.num_sms} SMs, utilisation {timeline.utilisation:.1%}"
 
 
 def _above(points: float, x: float = 0) -> dict[str, Any]:

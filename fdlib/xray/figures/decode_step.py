@@ -28,6 +28,12 @@ class DecodeStep:
         return self.attention.makespan_ns / max(self.decode.makespan_ns, 1)
 
     @property
+    def combine_us(self) -> float:
+        """Microseconds of the combine, from its first program to its last; 0 where one split needs none."""
+        spans = self.decode.launches[1:]
+        return sum(int(each.end_ns.max() - each.start_ns.min()) for each in spans) / 1e3
+
+    @property
     def one_source(self) -> bool:
         """Whether both are measured, or both modelled."""
         return self.attention.source == self.decode.source

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fdlib.gpus import GpuSpec
 from fdlib.shapes import ELEMENT_BYTES, model
 
-__all__ = ["PARAMETERS", "KvMemory"]
+__all__ = ["PARAMETERS", "KvMemory", "memory_bytes_of"]
 
 # Counted from the sizes in each model's config.json (the one that `fdlib.shapes` names). Models with a sliding window
 # are left out: their cache stops growing in some layers.
@@ -19,6 +19,11 @@ PARAMETERS = {
     "Falcon-7B": 6_921_720_704,
     "GPT-2": 124_439_808,
 }
+
+
+def memory_bytes_of(gpu: GpuSpec) -> int:
+    """Bytes of the GPU's memory; data sheets count in GB of 10^9 bytes."""
+    return gpu.memory_gb * 10**9
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,7 @@ class KvMemory:
     @property
     def memory_bytes(self) -> int:
         """Bytes of the GPU's memory."""
-        return self.gpu.memory_gb * 10**9
+        return memory_bytes_of(self.gpu)
 
     @property
     def weight_bytes(self) -> int:
@@ -56,6 +61,11 @@ class KvMemory:
     def bytes_per_token(self) -> int:
         """Bytes that one more token in each text adds."""
         return self.cache_bytes(1)
+
+    @property
+    def bytes_per_token_and_text(self) -> int:
+        """Bytes that one more token in one text adds."""
+        return self.bytes_per_token // self.batch
 
     def cache_bytes(self, tokens: int) -> int:
         """Bytes of the cache with ``tokens`` tokens in each text."""

@@ -62,6 +62,11 @@ class Roofline:
         """What the call waits for: "compute" or "memory"."""
         return "compute" if self.compute_us > self.memory_us else "memory"
 
+    def is_near(self, other: Roofline) -> bool:
+        """Whether both stand at almost the same place: names beside them would lie on each other."""
+        less, more = sorted((self.shape.intensity, other.shape.intensity))
+        return more <= 1.7 * less
+
     @property
     def tflops(self) -> float:
         """The height of the roof above this call."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from fdlib.plan import split_ranges
 from fdlib.xray.figures.softmax_steps import scores_of
 
-__all__ = ["SplitShare", "split_shares"]
+__all__ = ["SplitShare", "by_share", "split_shares"]
 
 _BLOCK_N = 16  # keys of a block; splits begin at blocks
 
@@ -39,3 +40,8 @@ def split_shares(passage: Any, *, head: int, query: int, num_splits: int) -> lis
         top = start + part.argmax().item() if end > start else None
         found.append(SplitShare(start, end, part_lse.item(), (part_lse - lse).exp().item(), top))
     return found
+
+
+def by_share(splits: Sequence[SplitShare]) -> list[int]:
+    """The numbers of the splits, the one that weighs most first."""
+    return sorted(range(len(splits)), key=lambda number: -splits[number].share)

@@ -37,6 +37,12 @@ class KernelBytes:
         """Bytes that must pass between HBM and the chip if each launch finds nothing in L2."""
         return sum(row.hbm for row in self.rows)
 
+    @property
+    def largest(self) -> tuple[ArgumentBytes, ...]:
+        """The arguments with the most bytes to or from HBM: several if they are equal, none if no bytes are moved."""
+        most = max((row.hbm for row in self.rows), default=0)
+        return tuple(row for row in self.rows if row.hbm == most > 0)
+
 
 def traced_bytes(name: str, trace: Trace) -> KernelBytes:
     """A trace's bytes for a picture; an argument is written as the kernel names it, without ``_ptr``.

@@ -1,5 +1,8 @@
 """Programs on SMs as a fluid: each draws bytes at its own rate, an SM has a limit, and so has the memory behind all.
 
+A program's own rate is what its loop can do. Bytes in flight over latency (Little's law) would allow it several times
+that; they decide how softly the memory saturates, see `Limits.taken`.
+
 Between two events (a program begins to draw, a program ends) all rates are constant, so time jumps from event to event.
 """
 
@@ -34,7 +37,7 @@ class Limits:
     programs_per_sm: int
     program_gbs: float
     sm_gbs: float
-    asking_gbs: float  # what a program would draw if only its bytes in flight limited it
+    in_flight_gbs: float  # of a program: its bytes in flight over the latency of an empty memory
     memory_gbs: float
     softness: float
     fixed_ns: float
@@ -64,9 +67,9 @@ class Limits:
     def taken(self, wanted: float, asking: float) -> float:
         """Bytes per ns of all SMs together, of ``wanted``.
 
-        ``asking`` is what the bytes in flight would bring at the latency of an empty memory. As it
-        nears `memory_gbs` requests queue, latency grows, and the memory gives ever less of it; a
-        larger `softness` makes a sharper knee.
+        ``asking`` is what the bytes in flight would bring at the latency of an empty memory: here
+        Little's law has its effect. As it nears `memory_gbs` requests queue, latency grows, and the
+        memory gives ever less of it; a larger `softness` makes a sharper knee.
         """
         share = asking / self.memory_gbs
         return min(wanted, asking * (1 + share**self.softness) ** (-1 / self.softness))
@@ -121,7 +124,7 @@ def _rates(limits: Limits, slot_sm: np.ndarray, drawing: np.ndarray) -> np.ndarr
     wanted = float(most.sum())
     if not wanted:
         return np.ones(len(slot_sm))
-    asking = float(np.minimum(busy * limits.asking_gbs, limits.sm_gbs).sum())
+    asking = float(np.minimum(busy * limits.in_flight_gbs, limits.sm_gbs).sum())
     each = np.where(busy > 0, most / np.maximum(busy, 1), limits.program_gbs)
     shares = limits.shares(busy)
     level = _level(each, shares, busy, limits.taken(wanted, asking))

@@ -1,8 +1,11 @@
 """The numbers behind the simulation: fitted on one GPU's recording, and how they carry over to the other GPUs.
 
-Fitted by tests/gpu/fit_model.py, which prints `FITTED` and a table of what is left over; tests/xray/recorded_points.py
-says what the fit makes small. Fitted at head_dim 128, bfloat16, one query; elsewhere the same numbers are taken, for
-want of better ones.
+The time of a step limits a program: `attention_step_ns` or `merge_step_ns`. Little's law, bytes in flight over latency,
+would allow it several times as much; it shapes how the memory saturates when many programs ask (`Limits.taken`).
+
+Fitted by tests/gpu/fit_model.py, which prints `FITTED` and a table of what is left over (`residual_table`), and fits to
+half of the shapes to judge by the others. tests/xray/recorded_points.py says what the fit makes small. Fitted at
+head_dim 128, bfloat16, one query; elsewhere the same numbers are taken, for want of better ones.
 
 What the recorded timelines show, and the model does too: programs go to one SM each, then round again, then to the slot
 that frees up next. A program that shares its SM waits longer before it draws, and draws a little less than one that is
@@ -10,11 +13,11 @@ alone. With three on each SM, 24 of the 132 SMs give a program 1.33 times what t
 SMs shared ports by six, and those by four. (132 SMs in GPCs of 18 and 16 leave six groups of four: an inference, no
 document says so.) The combine waits for 16 rows of partial results at a time, longer where L2 has lost one of them.
 
-What does not fit, and why:
+What does not fit, and why (how much: `fdlib.xray.residuals.residual_table`, its columns 'worst' and '> 5'):
 - Programs for 1.3 rounds of three on each SM (512 on 132): the light SMs take a second round and, alone with three,
-  get some 47 GB/s each, where the model gives `sm_gbs`. Utilisation is up to 9 points too high, the time 6% too short.
-- Splits of one or two key blocks in many rounds: the model makes their rounds too even. Times are off by up to 16%.
-- Calls below 10 us: up to 13% too long. `gap_ns` and `merge_step_ns` are one number each, and the recorded timelines
+  get some 47 GB/s each, where the model gives `sm_gbs`. Utilisation is too high, the time too short.
+- Splits of one or two key blocks in many rounds: the model makes their rounds too even. These times are off most.
+- Calls below 10 us: too long. `gap_ns` and `merge_step_ns` are one number each, and the recorded timelines
   and times are of two compiled forms of a kernel; the instrumented combine is 5 to 20% faster than the plain one.
 """
 
@@ -71,7 +74,7 @@ class Parameters:
     spread: float
     crowding: float
 
-    def slower(self, lost: Any) -> Any:
+    def longer(self, lost: Any) -> Any:
         """By what a merge takes longer, of whose steps the part ``lost`` reads from HBM."""
         return 1 + lost * self.merge_far_ns / self.merge_step_ns
 
@@ -93,8 +96,10 @@ FITTED = Parameters(
 )
 
 # Clock cycles from a load to its value, out of HBM or GDDR, nothing queueing; a pointer chase, not measured here.
-# Source: https://github.com/markdewing/AI_kernels, latency/README.md. The H200's is a GH200's (same chip and memory),
-# the L4's an RTX 4090's (same architecture), the T4's an "RTX 2000" with 3 MiB of L2 and 6 GiB (a Turing with GDDR6).
+# Source: https://github.com/markdewing/AI_kernels, latency/README.md, which did not lock the clocks. The H200's is of a
+# GH200 with HBM3 (same chip, but the H200 has HBM3e), the L4's of an RTX 4090 (same architecture). The T4's is of an
+# "RTX 2000", which may be of Turing or not: no Turing was measured, it is taken for want of a better one. A GPU that is
+# not named here takes the H200's 690.
 LATENCY_CYCLES = {
     "T4": 570,
     "L4": 636,
@@ -104,7 +109,8 @@ LATENCY_CYCLES = {
     "B200": 860,
     "RTX 4090": 636,
 }
-# float32 lanes of an SM. Source: the arithmetic throughput table of the CUDA C++ Programming Guide.
+# float32 lanes of an SM. Source: CUDA C++ Programming Guide, throughput of native arithmetic instructions,
+# https://docs.nvidia.com/cuda/cuda-c-programming-guide/#throughput-of-native-arithmetic-instructions
 _LANES = {75: 64, 80: 64, 89: 128, 90: 128, 100: 128}
 # Read off the recorded timelines, not fitted. With 192 programs on 132 SMs, one of two on an SM draws 0.93 of what one
 # alone does: 2 ** -EVENNESS. With three on each, programs on the light SMs draw 1.33 times what others do, with one or
@@ -164,21 +170,21 @@ def launch_limits(work: Work, gpu: GpuSpec, numbers: Parameters, lost: float = 0
     in_flight = buffers * work.tile_bytes
     in_shared = work.shared_bytes + (in_flight if attention else 0)
     cycles = LATENCY_CYCLES.get(gpu.name, LATENCY_CYCLES[FITTED_ON])
-    asking_gbs = in_flight / (cycles / clock_ghz(gpu))
+    in_flight_gbs = in_flight / (cycles / clock_ghz(gpu))
     from_hbm = work.hbm_bytes + lost * work.left_bytes
-    slower = numbers.slower(lost)  # waits, in which an SM and the memory serve others
-    reuse = work.step_bytes * float(work.program_steps.sum()) * slower / max(from_hbm, 1)
+    longer = numbers.longer(lost)  # waits, in which an SM and the memory serve others
+    reuse = work.step_bytes * float(work.program_steps.sum()) * longer / max(from_hbm, 1)
     compute_ns = _compute_ns(work, gpu)
     step_ns = max(numbers.attention_step_ns if attention else numbers.merge_step_ns, compute_ns)
-    sm_gbs = numbers.sm_gbs if attention else numbers.merge_sm_gbs * slower
+    sm_gbs = numbers.sm_gbs if attention else numbers.merge_sm_gbs * longer
     return Limits(
         num_sms=gpu.num_sms,
         programs_per_sm=programs_per_sm(
             gpu, threads=work.threads, shared_bytes=in_shared, registers=work.registers
         ),
-        program_gbs=min(work.step_bytes / step_ns, asking_gbs),
+        program_gbs=min(work.step_bytes / step_ns, in_flight_gbs),  # the first, for fdlib's kernels
         sm_gbs=min(sm_gbs, work.step_bytes / compute_ns) if compute_ns else sm_gbs,
-        asking_gbs=asking_gbs,
+        in_flight_gbs=in_flight_gbs,
         memory_gbs=max(numbers.memory_gbs * reuse, 1e-9),
         softness=numbers.softness,
         fixed_ns=numbers.attention_ns if attention else 0.0,

@@ -9,6 +9,8 @@ __all__ = ["programs_per_sm"]
 
 # Source: `cuda_occupancy.h` of the CUDA toolkit, the code behind cudaOccupancyMaxActiveBlocksPerMultiprocessor.
 WARP_THREADS, REGISTER_UNIT, SM_QUARTERS = 32, 256, 4
+# Source: CUDA C++ Programming Guide, the tables of compute capabilities,
+# https://docs.nvidia.com/cuda/cuda-c-programming-guide/#compute-capabilities
 MAX_REGISTERS_PER_THREAD = 255
 MAX_THREADS_PER_PROGRAM = 1024
 
@@ -19,7 +21,8 @@ def programs_per_sm(
     """Programs (thread blocks) of one kernel that fit on one SM of ``gpu`` together.
 
     ``threads`` and ``shared_bytes`` are those of a program, ``registers`` those of a thread. Raises
-    `ValueError` for a program that fits on no SM. Source: `cuda_occupancy.h` of the CUDA toolkit.
+    `ValueError` for a program that fits on no SM. Sources: `cuda_occupancy.h` of the CUDA toolkit
+    for the arithmetic, the CUDA C++ Programming Guide for the largest program and the reserved 1 KiB.
 
     fdlib's split kernel, head_dim 128, in 16 bits:
 
@@ -56,7 +59,7 @@ def _by_registers(gpu: GpuSpec, warps: int, registers: int) -> int:
 
 
 def _by_shared_memory(gpu: GpuSpec, shared_bytes: int) -> int:
-    """From compute capability 8.0 the system keeps 1 KiB of each program."""
+    """From compute capability 8.0 the system keeps 1 KiB of each program (CUDA C++ Programming Guide)."""
     reserved, unit = (1024, 128) if gpu.compute_capability >= 80 else (0, 256)
     of_program = cdiv(shared_bytes + reserved, unit) * unit
     return gpu.shared_kb_per_sm * 1024 // of_program if of_program else gpu.blocks_per_sm

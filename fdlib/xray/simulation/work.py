@@ -12,12 +12,14 @@ import numpy as np
 
 from fdlib.plan import COMBINE_BLOCK, SplitPlan, cdiv, key_block, num_stages, plan_splits, row_block
 from fdlib.shapes import AttentionShape
+from fdlib.xray.tracing.data import LaunchTrace, Trace
 
 __all__ = ["Work", "flash_attention_work", "plan_works", "trace_works"]
 
 THREADS = 128  # of a program: every kernel here has 4 warps
 # Registers of a thread in 16 bits, as compiled for sm_80 to sm_100 by Triton 3.7.1 (attention 80 to 178, 136 for
-# head_dim 128; combine 32 to 56). Read with `fdlib.xray.compiled.resources`.
+# head_dim 128; combine 32 to 56). Read with `fdlib.xray.compiled.resources`. The recording's kernels, compiled by
+# Triton 3.6.0, have others at head_dim 128: the split kernel 128, FlashAttention 139. Three fit on an SM with each.
 ATTENTION_REGISTERS, MERGE_REGISTERS = 136, 40
 MERGE_SHARED_BYTES = 2048  # to sum over warps; as compiled
 
@@ -173,7 +175,7 @@ def _combine_work(plan: SplitPlan) -> Work:
     )
 
 
-def trace_works(trace: Any, **takes: Any) -> tuple[Work, ...]:
+def trace_works(trace: Trace, **takes: Any) -> tuple[Work, ...]:
     """The launches of a `Trace`: its bytes, on SMs as fdlib's own kernels are, head_dim 128 in 16 bits.
 
     A trace says what was moved, not what a program takes of an SM or has on its way: ``takes`` are
@@ -182,17 +184,17 @@ def trace_works(trace: Any, **takes: Any) -> tuple[Work, ...]:
     return tuple(replace(_traced_work(launch), **takes) for launch in trace.launches)
 
 
-def _traced_work(launch: Any) -> Work:
+def _traced_work(launch: LaunchTrace) -> Work:
     like = plan_works(plan_splits(AttentionShape(heads_q=1, heads_kv=1, len_kv=128), 1, 2))
     match = next((each for each in like if each.kernel == launch.kernel), like[0])
-    program_bytes = np.asarray(launch.program_bytes, dtype=np.int64)
+    program_bytes = launch.program_bytes
     return replace(
         match,
         kernel=launch.kernel,
-        grid=tuple(launch.grid),
+        grid=launch.grid,
         program_bytes=program_bytes,
         program_steps=program_bytes / match.step_bytes,
-        hbm_bytes=int(getattr(launch, "hbm_bytes", program_bytes.sum())),
+        hbm_bytes=launch.hbm_bytes,
         left_bytes=0,
     )
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from fdlib.xray.tracing.data import Trace, TraceError
 from fdlib.xray.tracing.parcel import Packer
+from fdlib.xray.tracing.settings import settings
 
 if TYPE_CHECKING:
     from fdlib.xray.tracing.here import Options
@@ -35,6 +36,7 @@ def trace_in_child(fn: Callable[..., Any], args: Any, kw: Any, options: Options)
     request: dict[str, Any] = {
         "parcel": packer.pack((fn, args, kw, options)),
         "sources": packer.sources,
+        "settings": settings(),
     }
     with tempfile.TemporaryDirectory(prefix="fdlib-trace-") as name:
         folder = Path(name)
@@ -42,19 +44,29 @@ def trace_in_child(fn: Callable[..., Any], args: Any, kw: Any, options: Options)
         for number, storage in enumerate(packer.storages):
             (folder / f"{number}.bin").write_bytes(_bytes_of(storage))
         (folder / "request.pickle").write_bytes(pickle.dumps(request))
-        done = subprocess.run(
-            [sys.executable, "-m", _WORKER, name],
-            env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, text=True,
-        )  # fmt: skip
-        print(done.stdout, end="")
-        print(done.stderr, end="", file=sys.stderr)
+        exit_code = _run(folder)
+        print(_said(folder / "stdout"), end="")
+        print(_said(folder / "stderr"), end="", file=sys.stderr)
         answer = folder / "answer.pickle"
         if not answer.exists():
             raise TraceError(
                 "trace: the process that ran your kernels ended without an answer "
-                f"(exit code {done.returncode}). What it said last stands above."
+                f"(exit code {exit_code}). What it said last stands above."
             )
         return _result(pickle.loads(answer.read_bytes()))
+
+
+def _run(folder: Path) -> int:
+    """What it prints goes to files: a pipe would stay open as long as any process that ``fn`` started."""
+    with (folder / "stdout").open("wb") as out, (folder / "stderr").open("wb") as err:
+        return subprocess.run(
+            [sys.executable, "-m", _WORKER, str(folder)],
+            env=_environment(), stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+        ).returncode  # fmt: skip
+
+
+def _said(path: Path) -> str:
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def _bytes_of(storage: Any) -> memoryview:
@@ -67,7 +79,7 @@ def _bytes_of(storage: Any) -> memoryview:
 def _environment() -> dict[str, str]:
     """This process's, but for the mode of Triton; no GPU is seen, and modules are found as here."""
     paths = [path or os.getcwd() for path in sys.path]
-    changes = {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": ""}
+    changes = {"TRITON_INTERPRET": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONIOENCODING": "utf-8"}
     return os.environ | changes | {"PYTHONPATH": os.pathsep.join(paths)}
 
 
@@ -78,5 +90,5 @@ def _result(answer: dict[str, Any]) -> Trace:
     try:
         error = pickle.loads(answer["error"])
     except Exception:  # its class cannot be sent, or not be made from its text
-        error = RuntimeError(answer["text"])
+        error = TraceError(f"trace: fn raised {answer['text']}")
     raise error from _InChild(answer["traceback"])

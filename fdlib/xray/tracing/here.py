@@ -10,12 +10,18 @@ from typing import Any
 from unittest import mock
 
 from fdlib.versions import bad_pair
+from fdlib.xray.alone import alone
 from fdlib.xray.called import name_of
+from fdlib.xray.causes import causes
 from fdlib.xray.tracing.data import Trace, TraceError
 
 __all__ = ["Options", "trace_here"]
 
 _ONE_TRACE = threading.Lock()  # the interpreter keeps the program's place in global variables
+_BUSY = (
+    "trace: another trace is running in this process. A function that is traced cannot call "
+    "trace, and two threads cannot trace at a time."
+)
 
 Options = tuple[float | None, int, int | None]  # l2_mb, at_once, max_events (None: no events)
 
@@ -26,7 +32,12 @@ def trace_here(fn: Callable[..., Any], args: Any, kw: Any, options: Options) -> 
     from fdlib.xray.tracing.traffic import Traffic
 
     traffic = Traffic(*options)
-    with _alone(), _no_compiled_kernel(), _own_errors(), watching(traffic):
+    with (
+        alone(_ONE_TRACE, TraceError(_BUSY)),
+        _refusals(),
+        _own_errors(),
+        watching(traffic),
+    ):
         fn(*args, **kw)
     found = traffic.trace()
     if not found.launches:
@@ -38,20 +49,8 @@ def trace_here(fn: Callable[..., Any], args: Any, kw: Any, options: Options) -> 
 
 
 @contextlib.contextmanager
-def _alone() -> Iterator[None]:
-    if not _ONE_TRACE.acquire(blocking=False):
-        raise TraceError(
-            "trace: another trace is running in this process. A function that is traced cannot call "
-            "trace, and two threads cannot trace at a time."
-        )
-    try:
-        yield
-    finally:
-        _ONE_TRACE.release()
-
-
-@contextlib.contextmanager
-def _no_compiled_kernel() -> Iterator[None]:
+def _refusals() -> Iterator[None]:
+    from triton.runtime.autotuner import Autotuner
     from triton.runtime.jit import JITFunction
 
     def refuse(kernel: Any, *args: Any, **kw: Any) -> None:
@@ -61,7 +60,17 @@ def _no_compiled_kernel() -> Iterator[None]:
             "and `import fdlib` before triton."
         )
 
-    with mock.patch.object(JITFunction, "run", refuse):
+    def refuse_to_measure(tuner: Any, *args: Any, **kw: Any) -> None:
+        raise TraceError(
+            f"trace: {tuner.base_fn.__name__} has several configurations (@triton.autotune). They are measured "
+            "on a GPU, so which one would run is not known here. Trace the kernel with one configuration: "
+            f"{tuner.base_fn.__name__}.fn[grid], with that configuration's values as arguments."
+        )
+
+    with (
+        mock.patch.object(JITFunction, "run", refuse),
+        mock.patch.object(Autotuner, "_bench", refuse_to_measure),
+    ):
         yield
 
 
@@ -73,11 +82,9 @@ def _own_errors() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        cause: BaseException | None = error
-        while cause is not None:
-            if isinstance(cause, TraceError):
-                raise cause from None
-            cause = cause.__cause__
+        own = next((each for each in causes(error) if isinstance(each, TraceError)), None)
+        if own is not None:
+            raise own from None
         pair = bad_pair(sys.modules["triton"].__version__, numpy.__version__, interpreting=True)
         if pair and type(error).__module__.startswith("triton."):  # raised by a kernel
             raise TraceError(f"trace: {pair[0]} Repair: {pair[1]}") from error

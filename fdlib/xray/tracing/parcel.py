@@ -2,14 +2,15 @@
 
 What a module that can be imported holds goes by its name, and is made anew there: kernels become the interpreter's.
 What was defined in a notebook, or loaded from a file by its path, goes as code, with the names that it uses. A kernel
-goes with its source, which the interpreter reads. Tensors go as bytes of their storages, so that views of one memory
-stay views of one memory.
+goes with its source, which the interpreter reads. Classes go with what they hold. Tensors go as bytes of their
+storages, so that views of one memory stay views of one memory.
 """
 
 from __future__ import annotations
 
 import ast
 import builtins
+import dis
 import importlib
 import inspect
 import io
@@ -21,6 +22,8 @@ import textwrap
 import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
+
+from fdlib.xray.tracing import classes, tensors
 
 if TYPE_CHECKING:
     import torch
@@ -47,40 +50,42 @@ class Packer(pickle.Pickler):
         except Exception as error:
             raise TypeError(
                 "trace: kernels are compiled in this process, so fn and its arguments go to a second "
-                f"one, and something cannot: {error}. Pass plain values and tensors, and keep classes "
-                "in a file that can be imported."
+                f"one, and something cannot: {error}. Pass plain values and tensors, and keep other "
+                "classes in a file that can be imported."
             ) from error
         return self._file.getvalue()
 
     def persistent_id(self, obj: Any) -> Any:
-        """Tensors: the number of the storage, and how the tensor lies in it."""
+        """The number of a storage."""
         import torch
 
-        if not isinstance(obj, torch.Tensor) or obj.layout != torch.strided:
+        if not isinstance(obj, torch.UntypedStorage):
             return None
-        storage = obj.untyped_storage()
-        place = (str(storage.device), storage.data_ptr(), storage.nbytes())
+        place = (str(obj.device), obj.data_ptr(), obj.nbytes())
         if place not in self._places:
             self._places[place] = len(self.storages)
-            self.storages.append(storage)
-        return self._places[place], obj.dtype, obj.shape, obj.stride(), obj.storage_offset()
+            self.storages.append(obj)
+        return self._places[place]
 
     def reducer_override(self, obj: Any) -> Any:
         """How to make what pickle alone cannot send."""
+        import torch
         from triton.runtime.interpreter import InterpretedFunction
         from triton.runtime.jit import JITFunction
 
+        if isinstance(obj, torch.Tensor) and obj.layout == torch.strided:
+            return tensors.as_parts(obj)
         if isinstance(obj, types.ModuleType):
             return importlib.import_module, (obj.__name__,)
         if isinstance(obj, type) and obj.__module__ in sys.modules and _only_here(obj.__module__):
-            raise pickle.PicklingError(f"the class {obj.__qualname__} is defined in this notebook")
+            return classes.as_parts(obj)
         if isinstance(obj, (JITFunction, InterpretedFunction)):
             if _importable(obj, obj.fn):
                 return _look_up, (obj.fn.__module__, obj.fn.__qualname__)
             return _kernel, (obj.fn,)
         if isinstance(obj, types.FunctionType) and not _importable(obj, obj):
             return self._as_code(obj)
-        return NotImplemented
+        return classes.part_of_class(obj) or NotImplemented
 
     def _as_code(self, function: types.FunctionType) -> Any:
         names = _names_in(function.__code__)
@@ -90,7 +95,7 @@ class Packer(pickle.Pickler):
         state = (
             used,
             [_content(cell) for cell in function.__closure__ or ()],
-            {name: getattr(function, name) for name in _ATTRIBUTES},
+            {name: getattr(function, name) for name in _ATTRIBUTES} | function.__dict__,
         )
         made = (code, id(function.__globals__), len(function.__closure__ or ()))
         return _new_function, made, state, None, None, _fill
@@ -114,20 +119,20 @@ _ATTRIBUTES = (
 )  # fmt: skip
 
 
+# co_names holds attributes and imported modules too.
+_READS_GLOBAL = {"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"}
+
+
 def unpack(
     parcel: bytes, storages: list[torch.UntypedStorage], sources: dict[str, list[str]]
 ) -> Any:
     """What was packed. `sources` are known to `linecache` from now on."""
-    import torch
-
     for name, lines in sources.items():
         linecache.cache[name] = (sum(map(len, lines)), None, lines, name)
 
     class Unpickler(pickle.Unpickler):
-        def persistent_load(self, place: Any) -> torch.Tensor:
-            number, dtype, shape, stride, offset = place
-            tensor = torch.empty(0, dtype=dtype)
-            return tensor.set_(storages[number], offset, shape, stride)
+        def persistent_load(self, number: Any) -> torch.UntypedStorage:
+            return storages[number]
 
     return Unpickler(io.BytesIO(parcel)).load()
 
@@ -155,7 +160,8 @@ def _look_up(module: str, qualname: str) -> Any:
 
 
 def _names_in(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
+    """The globals that the code reads, and code inside it."""
+    names = {each.argval for each in dis.get_instructions(code) if each.opname in _READS_GLOBAL}
     for each in code.co_consts:
         if isinstance(each, types.CodeType):
             names |= _names_in(each)

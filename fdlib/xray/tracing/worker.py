@@ -19,13 +19,12 @@ def main(folder: Path) -> None:
     """Read `request.pickle` in the folder, write `answer.pickle`."""
     try:
         answer: dict[str, Any] = {"trace": _trace(folder)}
-    except (Exception, SystemExit) as error:
+    except BaseException as error:  # KeyboardInterrupt and SystemExit too: fn may raise them
         answer = {
             "error": _pickled(error),
-            "text": f"{type(error).__name__}: {error}",
+            "text": _text(error),
             "traceback": "".join(traceback.format_exception(error)),
         }
-    sys.stdout.flush()
     (folder / "answer.pickle").write_bytes(pickle.dumps(answer))
 
 
@@ -35,10 +34,11 @@ def _trace(folder: Path) -> Any:
     require_triton()
     from fdlib.xray.tracing.here import trace_here
     from fdlib.xray.tracing.parcel import unpack
+    from fdlib.xray.tracing.settings import with_settings
 
     request = pickle.loads((folder / "request.pickle").read_bytes())
     storages = [_storage(folder / f"{number}.bin") for number in range(request["storages"])]
-    with _cpu_instead_of_cuda():
+    with _cpu_instead_of_cuda(), with_settings(request["settings"]):
         fn, args, kw, options = unpack(request["parcel"], storages, request["sources"])
         return trace_here(fn, args, kw, options)
 
@@ -77,6 +77,13 @@ def _on_cpu(value: Any) -> Any:
     cuda = isinstance(value, torch.device) and value.type == "cuda"
     named = isinstance(value, str) and re.fullmatch(r"cuda(:\d+)?", value)
     return "cpu" if cuda or named else value
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return f"{type(error).__name__}: {error}"
+    except Exception:
+        return f"{type(error).__name__}, whose text cannot be made"
 
 
 def _pickled(error: BaseException) -> bytes:

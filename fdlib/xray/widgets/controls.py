@@ -20,6 +20,11 @@ class Slider:
     high: int
     value: int
 
+    def check(self, name: str, value: Any) -> None:
+        """Raise `ValueError` for what the slider cannot show."""
+        if type(value) is not int or not self.low <= value <= self.high:
+            raise ValueError(f"{name}: got {value!r}, takes an int from {self.low} to {self.high}")
+
     def build(self) -> Any:
         """The ipywidget."""
         import ipywidgets as widgets
@@ -45,6 +50,10 @@ class Stops:
     value: Any
     show: Callable[[Any], str] = "{:,}".format
 
+    def check(self, name: str, value: Any) -> None:
+        """Raise `ValueError` for what is no stop."""
+        _check_one_of(name, value, self.values)
+
     def build(self) -> Any:
         """The ipywidget."""
         import ipywidgets as widgets
@@ -57,25 +66,41 @@ class Stops:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of ``options``, each a text or ``(text, value)``; as buttons in a row if ``buttons``."""
+    """One of ``options``, each a text or ``(text, value)``: a slider with the text beside it, or buttons in a row.
+
+    No drop-down: JupyterLab takes the arrow keys and letters from it, and moves to another cell or cuts this one.
+    """
 
     label: str
     options: Sequence[Any]
     value: Any
     buttons: bool = False
 
+    def check(self, name: str, value: Any) -> None:
+        """Raise `ValueError` for what is no option."""
+        pairs = (each if isinstance(each, tuple) else (each, each) for each in self.options)
+        _check_one_of(name, value, [own for _, own in pairs])
+
     def build(self) -> Any:
         """The ipywidget."""
         import ipywidgets as widgets
 
-        kind = widgets.ToggleButtons if self.buttons else widgets.Dropdown
+        kind = widgets.ToggleButtons if self.buttons else widgets.SelectionSlider
         look = _look(self.label)
         if self.buttons:
             look["style"]["button_width"] = "auto"
-        return kind(options=list(self.options), value=self.value, **look, **_WIDE)
+        widget = kind(options=list(self.options), value=self.value, **look, **_WIDE)
+        widget.add_class("fdlib-choice")
+        return widget
 
 
 Control = Slider | Stops | Choice
+
+
+def _check_one_of(name: str, value: Any, values: Sequence[Any]) -> None:
+    if value not in values:
+        some = map(str, values if len(values) <= 20 else [*values[:3], "...", values[-1]])
+        raise ValueError(f"{name}: got {value!r}, takes one of {', '.join(some)}")
 
 
 def _look(label: str) -> dict[str, Any]:

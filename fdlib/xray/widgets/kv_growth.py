@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from fdlib.gpus import GPUS, get_gpu
 from fdlib.xray.draw.kv_memory import draw_kv_memory, prepare_kv_memory
 from fdlib.xray.draw.style import format_bytes
-from fdlib.xray.figures.kv_memory import PARAMETERS, KvMemory
+from fdlib.xray.figures.kv_memory import PARAMETERS, KvMemory, memory_bytes_of
 from fdlib.xray.widgets.controls import Choice, Control, Stops
 from fdlib.xray.widgets.panel import Panel
 
@@ -35,9 +35,9 @@ def kv_cache_growth() -> Panel:
 
 def _ground(figure: Figure, gpu: str) -> None:
     ax = figure.add_axes((0.12, 0.28, 0.82, 0.635))
-    memory = get_gpu(gpu).memory_gb * 10**9
+    memory = memory_bytes_of(get_gpu(gpu))
     title = f"Weights and KV cache in the memory of one {gpu}"
-    prepare_kv_memory(ax, gpu, memory, _MOST_TOKENS, title=title)
+    prepare_kv_memory(ax, memory, _MOST_TOKENS, title=title)
 
 
 def _draw(figure: Figure, tokens: int, batch: int, name: str, dtype: str, gpu: str) -> str:
@@ -48,9 +48,9 @@ def _draw(figure: Figure, tokens: int, batch: int, name: str, dtype: str, gpu: s
 
 def _now(memory: KvMemory, tokens: int) -> str:
     texts = "1 text" if memory.batch == 1 else f"{memory.batch} texts"
-    each = memory.bytes_per_token // memory.batch
+    each = memory.bytes_per_token_and_text
     return (
-        f"{memory.name}: {each:,} bytes for each token. {texts} of {tokens:,} tokens: "
+        f"{memory.name}: {each:,} bytes for each token. {texts} of {tokens:,} token{'s' * (tokens != 1)}: "
         f"{format_bytes(memory.cache_bytes(tokens))} of cache beside {format_bytes(memory.weight_bytes)} of weights."
     )
 

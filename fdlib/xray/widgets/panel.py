@@ -23,15 +23,16 @@ STYLE = """<style>
 .fdlib-panel img {
   max-width: 100%; height: auto; background: white; border-radius: 8px; }
 .fdlib-panel .widget-readout { min-width: 4.5em; overflow: visible; }
+.fdlib-panel .fdlib-choice .widget-readout { flex: none; width: 9.5em; text-align: left; white-space: nowrap; }
 .fdlib-panel .widget-toggle-buttons { display: flex; flex-flow: row nowrap; align-items: center; height: auto; }
 .fdlib-panel .widget-toggle-buttons .widget-label { text-align: right; margin-right: 6px; }
 .fdlib-panel .widget-inline-hbox .widget-label { padding-right: 6px; }
-.fdlib-panel .widget-label, .fdlib-panel .widget-readout, .fdlib-panel button, .fdlib-panel select,
+.fdlib-panel .widget-label, .fdlib-panel .widget-readout, .fdlib-panel button,
 .fdlib-panel .widget-html-content { font-size: var(--jp-content-font-size1, 14px) !important; }
 .fdlib-panel .widget-html, .fdlib-panel .widget-html-content { height: auto; }
 .fdlib-panel .widget-html-content p { margin: 0; line-height: 1.5; max-width: 92ch; min-height: 3em; }
-.fdlib-panel .noUi-handle:focus, .fdlib-panel .ui-slider-handle:focus, .fdlib-panel button:focus-visible,
-.fdlib-panel select:focus-visible { outline: 3px solid #D55E00; outline-offset: 2px; }
+.fdlib-panel .noUi-handle:focus, .fdlib-panel .ui-slider-handle:focus, .fdlib-panel button:focus-visible {
+  outline: 3px solid #D55E00; outline-offset: 2px; }
 </style>"""
 
 
@@ -69,10 +70,13 @@ class Panel:
     def move(self, **values: Any) -> None:
         """Set some values, as the controls do; one picture for all of them.
 
-        Raises `ValueError` for a name that is not a control's.
+        Raises `ValueError` for a name that is not a control's and a value that its control does not
+        take; then nothing has moved.
         """
         if unknown := sorted(set(values) - set(self.controls)):
             raise ValueError(f"move: got {unknown[0]!r}, takes {', '.join(self.controls)}")
+        for key, value in values.items():
+            self.controls[key].check(key, value)
         self.values.update(values)
         for key in values.keys() & self.widgets.keys():
             self.widgets[key].value = values[key]
@@ -91,9 +95,14 @@ class Panel:
             kept = " The picture is the one before." if self.png else ""
             self.sentence = f"This cannot be drawn: {reason.rstrip('.')}.{kept}"
         if self._image is not None:
-            if self.png:
-                self._image.value = self.png
+            self._show_image()
             self._text.value = _paragraph(self.sentence)
+
+    def _show_image(self) -> None:
+        """The picture; nothing where there is none yet, for a browser would show a torn one."""
+        self._image.layout.display = None if self.png else "none"
+        if self.png:
+            self._image.value = self.png
 
     def box(self) -> Any:
         """The widget: made at the first call, the same one after that."""
@@ -107,6 +116,7 @@ class Panel:
         self._image = widgets.Image(
             value=self.png, format="png", layout={"width": f"{self._canvas.shown_width}px"}
         )
+        self._show_image()
         self._text = widgets.HTML(_paragraph(self.sentence))
         rows = [self._row(key, control) for key, control in self.controls.items()]
         style = widgets.HTML(STYLE, layout={"height": "0", "margin": "0"})

@@ -8,6 +8,7 @@ from fdlib.gpus import GPUS, get_gpu
 from fdlib.shapes import MODELS, model
 from fdlib.xray.draw.roofline import draw_call, draw_ghost, prepare_roofline
 from fdlib.xray.draw.style import format_bytes
+from fdlib.xray.draw.timelines import format_time
 from fdlib.xray.figures.roofline import Roofline, roof_line
 from fdlib.xray.widgets.controls import Choice, Control, Stops
 from fdlib.xray.widgets.panel import Panel
@@ -51,12 +52,12 @@ def _draw(figure: Figure, phase: str, context: int, batch: int, name: str, gpu: 
         for each in ("decode", "prefill")
     }
     other = "prefill" if phase == "decode" else "decode"
-    draw_ghost(figure.axes[0], calls[other], other)
-    draw_call(figure.axes[0], calls[phase], phase)
-    call = calls[phase]
+    call, one_place = calls[phase], calls[phase].is_near(calls[other])
+    draw_ghost(figure.axes[0], calls[other], "" if one_place else other)
+    draw_call(figure.axes[0], call, f"{phase}, {other}" if one_place else phase)
     return (
-        f"One layer of {name} on an {gpu}: {phase}, batch {batch}, {context:,} tokens. "
+        f"One layer of {name} on an {gpu}: {phase}, batch {batch}, {context:,} token{'s' * (context != 1)}. "
         f"{call.shape.flops:,} FLOPs, at least {format_bytes(call.shape.min_bytes)} moved: "
         f"{call.shape.intensity:,.1f} FLOPs per byte, the ridge is at {call.gpu.ridge:,.0f}. It is {call.bound}-bound: "
-        f"at least {call.floor_us:,.4g} us, with at most {call.tflops / call.gpu.fp16_tflops:.1%} of the peak."
+        f"at least {format_time(call.floor_us)} us, with at most {call.tflops / call.gpu.fp16_tflops:.1%} of the peak."
     )

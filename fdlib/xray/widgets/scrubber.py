@@ -55,6 +55,6 @@ def _sentence(walk: SoftmaxWalk, keys: int, weights: list[float]) -> str:
     )
     return (
         f"Key {keys - 1}, {walk.words[keys - 1]!r}, has score {walk.scores[keys - 1]:.2f}: {move}. "
-        f"l = {step.l_kept:.2f} kept + {step.l_added:.2f} added = {step.l_kept + step.l_added:.2f}. "
+        f"l = {step.l_kept:.2f} kept + {step.l_added:.2f} added = {step.l:.2f}. "
         f"So far {walk.words[top]!r} weighs most, {weights[top]:.0%}."
     )

@@ -10,10 +10,13 @@ from fdlib.xray.draw.timelines import (
     draw_timeline,
     draw_timeline_key,
     format_time,
+    meaning_of_rates,
+    note_of_axes,
     prepare_timeline,
     rounded_up,
 )
 from fdlib.xray.figures.decode_step import DecodeStep, decode_step
+from fdlib.xray.figures.split_curve import SPLITS
 from fdlib.xray.widgets.controls import Choice, Control, Stops
 from fdlib.xray.widgets.panel import Panel
 from fdlib.xray.widgets.shapes import BATCH, GPU, HEADS, KEYS, decode_shape
@@ -24,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["sm_timeline_explorer"]
 
 _RULE = 0  # of the splits: `plan_splits` chooses
-_SPLITS = (_RULE, *(2**power for power in range(10)))
 
 
 def _show_splits(count: int) -> str:
@@ -35,7 +37,7 @@ def sm_timeline_explorer() -> Panel:
     """Both timelines of one decoding step, measured where the recording has it; shape, splits and GPU to choose."""
     axes = [("shared", True), ("own", False)]
     controls: dict[str, Control] = {
-        "splits": Stops("Splits", _SPLITS, _RULE, show=_show_splits),
+        "splits": Stops("Splits", (_RULE, *SPLITS), _RULE, show=_show_splits),
         "keys": KEYS,
         "heads": HEADS,
         "batch": BATCH,
@@ -43,14 +45,14 @@ def sm_timeline_explorer() -> Panel:
         "same_axis": Choice("Time axis", axes, True, buttons=True),
     }
     return Panel(
-        "SM timeline", _draw, controls, size=(6.6, 3.9), ground=_ground, ground_of=("gpu",)
+        "SM timeline", _draw, controls, size=(6.6, 4.15), ground=_ground, ground_of=("gpu",)
     )
 
 
 def _ground(figure: Figure, gpu: str) -> None:
     num_sms = get_gpu(gpu).num_sms
     for left, title in ((0.075, "FlashAttention"), (0.565, "Flash-Decoding")):
-        ax = figure.add_axes((left, 0.155, 0.42, 0.655))
+        ax = figure.add_axes((left, 0.206, 0.42, 0.616))
         prepare_timeline(ax, num_sms, title=title)
     draw_timeline_key(figure.axes[0], ("attention kernel or split kernel", "combine"))
 
@@ -64,20 +66,34 @@ def _draw(
     ends = [max(ends)] * 2 if same_axis else ends
     for ax, line, end_us in zip(figure.axes, lines, ends, strict=True):
         draw_timeline(ax, line, end_us=end_us)
-    axes = " and ".join(dict.fromkeys(f"{format_time(end_us)} us" for end_us in ends))
-    return f"{_sentence(step, splits)} The time axes end at {axes}."
+    if ends[0] != ends[1]:
+        note_of_axes(figure.axes[1])
+    return " ".join([_sentence(step, splits), meaning_of_rates(lines), _axes(ends, same_axis)])
+
+
+def _axes(ends: list[float], same_axis: bool) -> str:
+    if same_axis:
+        return f"Both time axes end at {format_time(ends[0])} us; 'own' gives each its own and shows a short one."
+    return (
+        "The time axes end at " + " and ".join(f"{format_time(end_us)} us" for end_us in ends) + "."
+    )
 
 
 def _sentence(step: DecodeStep, splits: int) -> str:
-    plan, shape = step.plan, step.plan.shape
-    if not shape.len_kv:
-        return "There are no keys: out is 0 and the LSE is -inf. All of the time is that of launching the kernels."
+    plan = step.plan
     whose = "the rule's choice" if splits == _RULE else "your choice"
     count = "1 split" if plan.num_splits == 1 else f"{plan.num_splits} splits"
     text = (
         f"FlashAttention: {describe_timeline(step.attention)} "
         f"Flash-Decoding, {count} ({whose}): {describe_timeline(step.decode)} {_verdict(step)}"
     )
+    if not plan.shape.len_kv:
+        text += " There are no keys: out is 0 and the LSE is -inf. Each program starts and writes that, no more"
+        return text + (
+            f"; the combine reads what they wrote in {step.combine_us:,.1f} us."
+            if step.combine_us
+            else "."
+        )
     if step.empty_splits:
         text += f" {step.empty_splits} of the {plan.num_splits} splits get no key."
     return text

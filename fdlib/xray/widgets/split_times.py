@@ -37,17 +37,18 @@ def _draw(figure: Figure, keys: int, heads: str, batch: int, gpu: str) -> str:
 
 def _sentence(curve: SplitCurve) -> str:
     if not curve.shape.len_kv:
-        return "There are no keys to split: every split more costs time and brings nothing."
+        return "There are no keys to split: more splits take more time and bring nothing."
     best, best_us = curve.best_model
     text = (
-        f"{curve.gpu}: the model is fastest at {best} split{'s' * (best != 1)}, {best_us:,.1f} us"
+        f"{curve.gpu}: of the counts shown, the model is fastest at "
+        f"{best} split{'s' * (best != 1)}, {best_us:,.1f} us"
     )
     if curve.best_measured is None:
         text += "; nothing was measured here"
     else:
         seen, seen_us = curve.best_measured
         text += f"; measured at {seen}, {seen_us:,.1f} us"
-    full = curve.num_sms / curve.programs
+    full = curve.splits_that_fill
     filled = f"from {full:,.0f} splits on" if full > 1 else "with 1 split already"
     return (
         f"{text}. The rule chooses {curve.rule}. A split has {curve.programs} "

@@ -11,7 +11,7 @@ from fdlib.xray.draw.split_weights import (
     prepare_split_weights,
 )
 from fdlib.xray.draw.style import quiet_axes
-from fdlib.xray.figures.split_shares import SplitShare, split_shares
+from fdlib.xray.figures.split_shares import SplitShare, by_share, split_shares
 from fdlib.xray.widgets.controls import Choice, Control, Slider
 from fdlib.xray.widgets.panel import Panel
 
@@ -54,7 +54,7 @@ def split_weights(passage: Any) -> Panel:
 
 
 def _sentence(name: str, splits: list[SplitShare], tokens: Any) -> str:
-    order = sorted(range(len(splits)), key=lambda number: -splits[number].share)
+    order = by_share(splits)
     named = ", ".join(f"split {number} has {splits[number].share:.1%}" for number in order[:3])
     empty = sum(split.top is None for split in splits)
     top = tokens[splits[order[0]].top].strip()

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fdlib.device import interpreting
-from fdlib.xray.draw.traced_bytes import draw_traced_bytes, prepare_traced_bytes
+from fdlib.xray.draw.traced_bytes import draw_traced_bytes, prepare_traced_bytes, rows_high
 from fdlib.xray.figures.traced_bytes import KernelBytes, traced_bytes
 from fdlib.xray.trace import trace
 from fdlib.xray.widgets.controls import Stops
@@ -41,7 +41,7 @@ def hbm_traffic(
         return [traced_bytes(name, trace(run, *inputs)) for name, run in kernels.items()]
 
     def ground(figure: Figure) -> None:
-        ax = figure.add_axes((0.165, 0.34 / height, 0.825, 1 - 0.68 / height))
+        ax = figure.add_axes((0.165, 0.56 / height, 0.825, 1 - 0.9 / height))
         prepare_traced_bytes(ax, traced(_TOKENS[-1]), title=title)
 
     def draw(figure: Figure, tokens: int) -> str:
@@ -54,9 +54,8 @@ def hbm_traffic(
     if interpreting():  # a trace is quick there; on a GPU machine each takes a process of its own
         for tokens in _TOKENS:
             traced(tokens)
-    rows = sum(len(each.rows) + 1.25 for each in traced(_TOKENS[-1]))
     controls = {"tokens": Stops("Tokens", _TOKENS, _TOKENS[-1])}
-    height = 0.7 + rows * _ROW_INCHES
+    height = 0.92 + rows_high(traced(_TOKENS[-1])) * _ROW_INCHES
     return Panel("HBM traffic", draw, controls, size=(6.6, height), ground=ground)
 
 
