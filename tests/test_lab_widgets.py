@@ -34,7 +34,10 @@ def test_keyboard_and_mouse_move_the_picture(address, page, name):  # noqa: F811
     handle.focus()
     assert press(page, handle, "ArrowLeft") or press(page, handle, "ArrowRight")
     assert images.get_attribute("src") != first
-    assert page.inner_text(SENTENCE) != sentence
+    page.wait_for_function(  # it is a message of its own, after the picture
+        "([where, before]) => document.querySelector(where).innerText !== before",
+        arg=[SENTENCE, sentence],
+    )
 
     second = images.get_attribute("src")
     drag(page, handle)
@@ -70,9 +73,7 @@ def test_every_control_is_reached_by_the_keyboard(address, page, name):  # noqa:
     page.locator(CONTROLS).first.focus()
     reached = 0
     while page.evaluate("() => document.activeElement.closest('.fdlib-panel') !== null"):
-        reached += page.evaluate(
-            "() => document.activeElement.matches('button, [role=slider]')"
-        )
+        reached += page.evaluate("() => document.activeElement.matches('button, [role=slider]')")
         page.keyboard.press("Tab")
     assert reached == wanted
 

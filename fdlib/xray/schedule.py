@@ -56,9 +56,8 @@ class Timeline:
 
     def __str__(self) -> str:
         rate = "" if self.bandwidth_gbs is None else f", {self.bandwidth_gbs:,.0f} GB/s"
-        source = "MEASURED on" if self.source == "measured" else "MODEL of"
         numbers = f"{self.makespan_ns / 1e3:,.1f} us, utilisation {self.utilisation:.1%}{rate}"
-        lines = [f"{source} {self.gpu} ({self.where}): {numbers}"]
+        lines = [f"{self.label} ({self.where}): {numbers}"]
         return "\n  ".join([*lines, *(self._line_of(each) for each in self.launches)])
 
     def _line_of(self, launch: LaunchSpans) -> str:
@@ -73,6 +72,11 @@ class Timeline:
         )
         sms = f"{len(np.unique(launch.sm))} of {self.num_sms} SMs"
         return f"{text} on {sms}, {start:,.1f} to {end:,.1f} us"
+
+    @property
+    def label(self) -> str:
+        """MEASURED or MODEL, and the GPU."""
+        return f"{'MEASURED on' if self.source == 'measured' else 'MODEL of'} {self.gpu}"
 
     @property
     def makespan_ns(self) -> int:

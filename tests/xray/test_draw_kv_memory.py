@@ -52,3 +52,11 @@ def test_ends(name, gpu, batch, tokens):
     found = markers(drawn(memory, tokens))
     assert ("o" in found) != ("^" in found)  # within the picture, or above it
     assert ("X" in found) == (0 <= memory.tokens_that_fit <= MOST)
+
+
+def test_the_key_names_what_is_in_the_picture_and_no_more():
+    ax = drawn(KvMemory("Llama-3.1-70B", get_gpu("RTX 4090"), batch=1, dtype="bfloat16"), 32_768)
+    texts = {text.get_text() for text in ax.texts}
+    assert {"weights: 141 GB", "both now"} <= texts
+    assert not {"memory full", "cache as large as weights"} & texts
+    assert markers(ax)["^"][1] < ax.get_ylim()[1]  # below the title

@@ -59,3 +59,10 @@ def test_what_lies_outside_is_drawn_at_the_edge(ax, len_q, len_kv):
     ((x, y),) = ax.lines[-1].get_xydata()
     assert left <= x <= right
     assert low <= y <= high
+
+
+def test_small_numbers_are_written_as_people_do(ax):
+    draw_call(ax, Roofline(model("Llama-3.1-8B").shape(1), H200), "decode")
+    assert "16,384 FLOPs\n" in written(ax)
+    assert "arithmetic: under 0.001 us" in written(ax)
+    assert "e-0" not in written(ax)

@@ -69,7 +69,22 @@ def test_far_more_programs_than_sms(ax):
     assert not ax.patches  # all waves lie left of one split
 
 
+def test_the_key_has_what_is_in_the_picture(ax):
+    draw_split_times(ax, curve())
+    assert "MEASURED" not in {text.get_text() for text in ax.get_legend().get_texts()}
+
+
+def test_the_label_of_the_best_covers_neither_marks_nor_jump(ax):
+    for rule, side in ((1, "left"), (16, "right")):
+        draw_split_times(ax, SplitCurve(SHAPE, "H200", 132, 1, rule, ((rule, 3.0), (512, 9.0)), ()))
+        assert (
+            next(text for text in ax.texts if text.get_text() == f"3.0 us at {rule}").get_ha()
+            == side
+        )
+
+
 def test_colour_is_not_all_that_differs(ax):
+    draw_split_times(ax, curve(((8, 7.0), (16, 9.0))))
     model, measured = ax.get_legend().get_lines()[:2]
     assert model.get_linestyle() != measured.get_linestyle()
     assert model.get_marker() != measured.get_marker()

@@ -15,6 +15,7 @@ from fdlib.xray.draw.timelines import (
     draw_timeline,
     draw_timeline_key,
     draw_two_timelines,
+    meaning_of_rates,
     prepare_timeline,
     rounded_up,
     source_of,
@@ -140,6 +141,19 @@ def test_two_share_a_time_axis_and_are_told_in_words():
     for ax in axes:
         assert "10 us" in texts(ax)
     axes[0].figure.canvas.draw()
+
+
+def test_lists_are_asked_for_by_name(ax):
+    one = line(launch((0, 0, 9000)))
+    with pytest.raises(TypeError, match="timelines: got one Timeline, takes a list"):
+        draw_two_timelines([ax], one, ["One"])
+    with pytest.raises(ValueError, match="timelines: got 1 with 1 axes and 2 titles"):
+        draw_two_timelines([ax], [one], ["One", "Two"])
+
+
+def test_rates_are_explained_where_they_are_shown(ax):
+    assert "GB/s: HBM" in draw_two_timelines([ax], [line(launch((0, 0, 9000)))], ["One"])
+    assert not meaning_of_rates([line(launch((0, 0, 9000), moved=None))])
 
 
 def test_the_key_names_launches_and_what_is_empty(ax):

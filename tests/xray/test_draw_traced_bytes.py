@@ -105,7 +105,7 @@ def test_bars_are_as_long_as_their_bytes():
     prepare_traced_bytes(ax, [kernel], title="")
     said = draw_traced_bytes(ax, [kernel])
     ends = [[path.vertices[:, 0].max() for path in group.get_paths()] for group in ax.collections]
-    assert ends == [[1.0, 0.5], [0.25, 0.5]]
+    assert ends == [[4000, 2000], [1000, 2000]]
     texts = [text.get_text() for text in ax.texts]
     assert texts == [
         "k: 6.00 kB asked for, 3.00 kB to or from HBM",
@@ -113,10 +113,28 @@ def test_bars_are_as_long_as_their_bytes():
         "2.00 kB / 2.00 kB",
     ]
     assert "1 launch, 4 programs" in said
-    assert "most of it Out" in said
+    assert "largest: Out with 2.00 kB." in said
+    marks = [label.get_text() for label in ax.get_xticklabels()]
+    assert marks == ["0 B", "1.00 kB", "2.00 kB", "3.00 kB", "4.00 kB", "5.00 kB"][: len(marks)]
     assert rows_high([kernel]) == 2 + rows_high([KernelBytes("no arguments", 1, 1, ())])
     heights = {np.ptp(group.get_paths()[0].vertices[:, 1]).round(2) for group in ax.collections}
     assert len(heights) == 2  # not by colour alone
+
+
+def test_the_axis_stays_that_of_what_it_was_prepared_for():
+    large, small = (KernelBytes("k", 1, 1, (ArgumentBytes("K", n, n),)) for n in (4000, 40))
+    ax = Figure().subplots()
+    prepare_traced_bytes(ax, [large], title="")
+    right = ax.get_xlim()[1]
+    draw_traced_bytes(ax, [small])
+    assert (ax.get_xlim()[1], ax.collections[0].get_paths()[0].vertices[:, 0].max()) == (right, 40)
+
+
+def test_equals_are_all_named():
+    rows_of = [ArgumentBytes(name, 64, 32) for name in ("1. q", "1. k", "2. q")]
+    ax = Figure().subplots()
+    said = draw_traced_bytes(ax, [KernelBytes("k", 2, 2, tuple(rows_of))])
+    assert "; largest: q and k with 32 B each." in said
 
 
 def test_launches_are_numbered_when_there_are_several(traces):

@@ -51,3 +51,12 @@ def test_nothing_takes_no_time(launches):
     each = line(*launches)
     assert (each.makespan_ns, each.busy_ns, each.busy_sms, each.utilisation) == (0, 0, 0, 0.0)
     assert each.bandwidth_gbs is None
+
+
+def test_print_shows_a_line_for_each_launch_and_no_arrays():
+    each = line(spans([0, 0], [2000, 2000], [3000, 4000], 300), spans([], [], [], 0, kernel="none"))
+    assert str(each) == (
+        "MODEL of H200 (a test): 2.0 us, utilisation 25.0%, 0 GB/s\n"
+        "  k: grid (2, 1, 1), 2 programs on 1 of 4 SMs, 0.0 to 2.0 us\n"
+        "  none: grid (0, 1, 1), 0 programs"
+    )

@@ -88,3 +88,28 @@ def test_shares_add_up_and_are_the_sum_of_their_keys(passage, head, num_splits):
             assert (split.share, split.lse, len(part)) == (0, -math.inf, 0)
         else:
             assert weights[split.top] == part.max()
+
+
+@pytest.mark.parametrize(
+    ("m", "l", "said"),
+    [
+        (-math.inf, 1.0, "m = -inf at key 0"),
+        (math.nan, 1.0, "m = nan at key 0"),
+        (1.0, 0.0, "l = 0.0 at key 0"),
+        (1.0, math.nan, "l = nan at key 0"),
+    ],
+)
+def test_a_fold_that_cannot_be_drawn_is_told_with_its_key(passage, m, l, said):  # noqa: E741
+    def wrong(_m, _l, acc, scores, v):
+        return torch.tensor([m]), torch.tensor([l]), acc
+
+    with pytest.raises(ValueError, match=f"fold: got {said}"):
+        walk_keys(passage, wrong, head=5, query=60)
+
+
+def test_a_maximum_that_falls_is_told_with_its_key(passage):
+    def falls(m, l, acc, scores, v):  # noqa: E741
+        return scores[0], l + 1, acc
+
+    with pytest.raises(ValueError, match="takes an m that never falls"):
+        walk_keys(passage, falls, head=5, query=60)

@@ -137,6 +137,23 @@ def test_a_kernel_made_for_a_gpu():
         fdlib.trace(lambda: compiled[(1,)](torch.ones(8), torch.ones(1), 8, 1, False, 4))
 
 
+def test_an_autotuned_kernel_is_measured_on_a_gpu_only():
+    import triton
+
+    several, one = (
+        triton.autotune([triton.Config({"BLOCK": 4 * n}) for n in sizes], key=[])(
+            kernels.in_place_kernel
+        )
+        for sizes in ([1, 2], [1])
+    )
+    with pytest.raises(
+        TraceError, match=r"in_place_kernel has several conf.*in_place_kernel.fn\[grid"
+    ):
+        fdlib.trace(several[(2,)], torch.ones(8))
+    assert fdlib.trace(one[(2,)], torch.ones(8)).bytes == 64
+    assert fdlib.trace(several.fn[(2,)], torch.ones(8), BLOCK=4).bytes == 64
+
+
 def test_a_triton_whose_interpreter_is_another(monkeypatch):
     monkeypatch.delattr(interpreter.InterpreterBuilder, "create_masked_load")
     with pytest.raises(RuntimeError, match=r"no create_masked_load.*3\.6\.0, 3\.7\.1 and 3\.9\.0"):

@@ -108,7 +108,7 @@ def test_an_error_at_the_first_picture():
     panel = Panel("Broken", draw, {"n": Slider("N", 0, 1, 0)})
     assert repr(panel) == "Broken. This cannot be drawn: RuntimeError."
     assert panel.png == b""
-    panel.box()
+    assert panel.box().children[2].layout.display == "none"  # no torn picture
 
 
 def test_without_ground_the_figure_is_empty_each_time():

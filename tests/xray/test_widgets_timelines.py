@@ -36,6 +36,8 @@ def test_the_rule_chooses(explorer):
     ("values", "words"),
     [
         ({"keys": 0, "splits": 0}, "There are no keys"),
+        ({"keys": 0, "splits": 512}, "the combine reads what they wrote in"),
+        ({"same_axis": True}, "'own' gives each its own"),
         ({"keys": 8, "splits": 512}, "511 of the 512 splits get no key"),
         ({"heads": "1/1", "keys": 8, "splits": 1}, "1 split (your choice)"),
         ({"gpu": "T4"}, "modelled for T4"),

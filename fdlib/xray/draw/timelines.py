@@ -121,10 +121,8 @@ def _check_lists(axes: Any, timelines: Any, titles: Any) -> None:
                 f"{name}: got one {type(got).__name__}, takes a list, one for each timeline"
             )
     if not len(axes) == len(timelines) == len(titles) > 0:
-        raise ValueError(
-            f"timelines: got {len(timelines)}, with {len(axes)} axes and {len(titles)} titles, "
-            "takes as many of each, at least one"
-        )
+        others = f"{len(axes)} axes and {len(titles)} titles"
+        raise ValueError(f"timelines: got {len(timelines)} with {others}, takes as many of each")
 
 
 def describe_timeline(timeline: Timeline) -> str:
@@ -158,7 +156,7 @@ def note_of_axes(ax: Axes) -> None:
 
 def source_of(timeline: Timeline) -> str:
     """The badge: MEASURED or MODEL, and the GPU."""
-    return f"{'MEASURED on' if timeline.source == 'measured' else 'MODEL of'} {timeline.gpu}"
+    return timeline.label
 
 
 def rounded_up(end_us: float) -> float:

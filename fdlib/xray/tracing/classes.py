@@ -17,7 +17,8 @@ _LEFT_OUT = {"_abc_impl", "__dict__", "__weakref__", "__slots__", "__module__", 
 def as_parts(made: type) -> Any:
     """How pickle makes a class again. Raises `PicklingError` for one that does not come out the same."""
     plain = type(made) in (type, abc.ABCMeta)
-    if not plain or isinstance(super(made, made).__init_subclass__, types.MethodType):
+    acts = any("__init_subclass__" in vars(base) for base in made.__mro__[1:-1])
+    if not plain or acts:
         raise pickle.PicklingError(
             f"the class {made.__qualname__} is defined in this notebook and has a metaclass of its own, or a base "
             "class that acts on its subclasses (an Enum, a Generic, ...)"

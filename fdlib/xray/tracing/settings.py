@@ -19,6 +19,11 @@ def settings() -> dict[str, Any]:
         "dtype": torch.get_default_dtype(),
         "grad": torch.is_grad_enabled(),
         "inference": torch.is_inference_mode_enabled(),
+        "autocast": [
+            torch.get_autocast_dtype(device)
+            for device in ("cuda", "cpu")
+            if torch.is_autocast_enabled(device)
+        ],
         "threads": torch.get_num_threads(),
         "torch": torch.get_rng_state().numpy().tobytes(),
         "numpy": numpy.random.get_state(),
@@ -28,7 +33,7 @@ def settings() -> dict[str, Any]:
 
 @contextlib.contextmanager
 def with_settings(found: dict[str, Any]) -> Iterator[None]:
-    """The block runs with them; only the modes of autograd are put back."""
+    """The block runs with them; only modes are put back. Autocast of a GPU becomes the CPU's, as the tensors do."""
     import numpy
     import torch
 
@@ -37,5 +42,10 @@ def with_settings(found: dict[str, Any]) -> Iterator[None]:
     torch.set_rng_state(torch.frombuffer(bytearray(found["torch"]), dtype=torch.uint8))
     numpy.random.set_state(found["numpy"])
     random.setstate(found["python"])
-    with torch.inference_mode(found["inference"]), torch.set_grad_enabled(found["grad"]):
+    dtype = next(iter(found["autocast"]), torch.bfloat16)
+    with (
+        torch.inference_mode(found["inference"]),
+        torch.set_grad_enabled(found["grad"]),
+        torch.autocast("cpu", dtype=dtype, enabled=bool(found["autocast"])),
+    ):
         yield

@@ -9,6 +9,7 @@ from typing import Any
 __all__ = ["Choice", "Control", "Player", "Slider", "Stops"]
 
 _LABEL_WIDTH = "7em"
+_SHORT = 9  # letters that fit where a slider's number stands
 
 
 @dataclass(frozen=True)
@@ -89,8 +90,11 @@ class Choice:
         look = _look(self.label)
         if self.buttons:
             look["style"]["button_width"] = "auto"
-        widget = kind(options=list(self.options), value=self.value, **look, **_WIDE)
-        widget.add_class("fdlib-choice")
+        texts = [each[0] if isinstance(each, tuple) else each for each in self.options]
+        long = not self.buttons and max(map(len, texts)) > _SHORT
+        wide = _WIDER if long else _WIDE
+        widget = kind(options=list(self.options), value=self.value, **look, **wide)
+        widget.add_class("fdlib-long" if long else "fdlib-short")
         return widget
 
 
@@ -108,3 +112,6 @@ def _look(label: str) -> dict[str, Any]:
 
 
 _WIDE: dict[str, Any] = {"layout": {"width": "22em", "max_width": "100%"}}
+_WIDER: dict[str, Any] = {
+    "layout": {"width": "32em", "max_width": "100%"}
+}  # the text takes its part

@@ -23,7 +23,8 @@ STYLE = """<style>
 .fdlib-panel img {
   max-width: 100%; height: auto; background: white; border-radius: 8px; }
 .fdlib-panel .widget-readout { min-width: 4.5em; overflow: visible; }
-.fdlib-panel .fdlib-choice .widget-readout { flex: none; width: 9.5em; text-align: left; white-space: nowrap; }
+.fdlib-panel .fdlib-short .widget-readout { flex: none; width: 5em; white-space: nowrap; }
+.fdlib-panel .fdlib-long .widget-readout { flex: none; width: 10em; text-align: left; white-space: nowrap; }
 .fdlib-panel .widget-toggle-buttons { display: flex; flex-flow: row nowrap; align-items: center; height: auto; }
 .fdlib-panel .widget-toggle-buttons .widget-label { text-align: right; margin-right: 6px; }
 .fdlib-panel .widget-inline-hbox .widget-label { padding-right: 6px; }

@@ -30,8 +30,8 @@ def roofline_explorer() -> Panel:
         "phase": Choice("Phase", ["decode", "prefill"], "decode", buttons=True),
         "context": Stops("Context", [2**power for power in range(18)], 16_384),
         "batch": Stops("Batch", [2**power for power in range(10)], 1),
-        "name": Choice("Model, heads", models, "Llama-3.1-8B"),
         "gpu": Choice("GPU", list(GPUS), "H200"),
+        "name": Choice("Model, heads", models, "Llama-3.1-8B"),
     }
     return Panel("Roofline", _draw, controls, size=(6.6, 3.5), ground=_ground, ground_of=("gpu",))
 
