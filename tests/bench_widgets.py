@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from test_lab import BROWSERS, FLAGS, IDLE, free_port, run_all_cells, stop, wait_for_address
+from test_lab import BROWSERS, FLAGS, IDLE, free_port, run_all_cells, serve, stop, wait_for_address
 from widget_cells import CELLS, cell
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,15 +48,7 @@ def start_lab(folder: Path) -> tuple[subprocess.Popen[bytes], str]:
     environment = dict(os.environ, PYTHONPATH=str(ROOT), HOME=str(folder))
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root"]
     command += [f"--ServerApp.port={port}", f"--ServerApp.root_dir={folder}"]
-    with log.open("wb") as output:
-        server = subprocess.Popen(
-            command,
-            cwd=folder,
-            env=environment,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
+    server = serve(command, folder, environment, log)
     return server, wait_for_address(server, log, port)
 
 

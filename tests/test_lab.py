@@ -92,8 +92,19 @@ def lab_url(tmp_path, folder):
     for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR"):
         environment[name] = str(tmp_path / name)
     log = tmp_path / "lab.log"
-    with log.open("w") as output:
-        server = subprocess.Popen(
+    server = serve(command, folder, environment, log)
+    try:
+        yield wait_for_address(server, log, port)
+    finally:
+        stop(server)
+
+
+def serve(
+    command: list[str], folder: Path, environment: dict[str, str], log: Path
+) -> subprocess.Popen:
+    """Start a server in a session of its own; what it prints goes to ``log``."""
+    with log.open("wb") as output:
+        return subprocess.Popen(
             command,
             cwd=folder,
             env=environment,
@@ -101,10 +112,6 @@ def lab_url(tmp_path, folder):
             stderr=output,
             start_new_session=True,
         )
-    try:
-        yield wait_for_address(server, log, port)
-    finally:
-        stop(server)
 
 
 def wait_for_address(server: subprocess.Popen, log: Path, port: int) -> str:

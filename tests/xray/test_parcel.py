@@ -9,6 +9,7 @@ import pytest
 pytest.importorskip("triton")
 
 import torch
+from parcels import notebook_of, travel
 
 from fdlib.xray.tracing.parcel import Packer, unpack
 
@@ -44,16 +45,7 @@ class Local(enum.Enum):
 
 @pytest.fixture
 def notebook() -> types.SimpleNamespace:
-    """Names of a module that cannot be imported elsewhere, as those of a notebook."""
-    names: dict = {"__name__": "__main__"}
-    exec(compile(NOTEBOOK, "<cell>", "exec"), names)
-    return types.SimpleNamespace(**{k: v for k, v in names.items() if not k.startswith("__")})
-
-
-def travel(what):
-    packer = Packer()
-    parcel = packer.pack(what)
-    return unpack(parcel, packer.storages, packer.sources)
+    return notebook_of(NOTEBOOK)
 
 
 def test_a_closure_travels_with_what_it_holds(notebook):

@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("triton")
 
 import torch
+from parcels import notebook_of, travel
 
 from fdlib.xray.tracing.data import TraceError
-from fdlib.xray.tracing.parcel import Packer, unpack
 
 NOTEBOOK = """
 import abc, collections, dataclasses, enum
@@ -65,16 +65,7 @@ def reads_a_shape(x):
 
 @pytest.fixture
 def notebook() -> types.SimpleNamespace:
-    """Names of a module that cannot be imported elsewhere, as those of a notebook."""
-    names: dict = {"__name__": "__main__"}
-    exec(compile(NOTEBOOK, "<cell>", "exec"), names)
-    return types.SimpleNamespace(**{k: v for k, v in names.items() if not k.startswith("__")})
-
-
-def travel(what):
-    packer = Packer()
-    parcel = packer.pack(what)
-    return unpack(parcel, [each.clone() for each in packer.storages], packer.sources)
+    return notebook_of(NOTEBOOK)
 
 
 def test_a_class_of_a_notebook_travels_with_what_it_holds(notebook):
